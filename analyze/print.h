@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One printer over rows of a statement: text table, JSONL or CSV. Formats, and decides nothing. */
+#ifndef CW_PRINT_H
+#define CW_PRINT_H
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+enum cw_format { CW_FORMAT_TEXT, CW_FORMAT_JSONL, CW_FORMAT_CSV };
+
+/* "text" or "table", "jsonl" or "json", "csv"; -EINVAL otherwise. */
+int cw_format_parse(const char *name, enum cw_format *out);
+
+/*
+ * Step stmt to its end and print each row. JSONL is built by SQLite's json_object, a column named
+ * *_json is embedded as JSON. Control characters in text are neutralized. Returns rows printed or
+ * a negative errno (-EPIPE when the reader went away).
+ */
+long cw_print_rows(sqlite3 *db, sqlite3_stmt *stmt, enum cw_format format, FILE *out);
+
+/* Write text with control characters and terminal escapes replaced, as \xNN. */
+void cw_print_safe(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The modules of a recording: ELF files and other objects mapped executable. Gives each a number,
+ * keeps a descriptor from first sight, and embeds symbol tables and unwind sections of those that
+ * appear in stacks. Also owns which process has what mapped where, and kernel symbols seen.
+ */
+#ifndef CW_MODULES_H
+#define CW_MODULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "capture.h"
+
+struct cw_modules;
+
+struct cw_modules *cw_modules_new(struct cw_writer *w);
+void cw_modules_free(struct cw_modules *m);
+
+/* Number of the module for an open ELF file (a probe's); writes its module record on first sight. */
+int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *module_id);
+
+/*
+ * Snapshot a process from /proc: process, process_args, thread and map records (ts is now).
+ * pid is in the recorder's namespace; *kpid gets nothing here: kernel-global ids come from BPF,
+ * so the caller gives both (equal outside containers). -ESRCH when it is gone.
+ */
+int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global_pid);
+
+/* Start and drain PERF_RECORD_MMAP2 of all CPUs; keep(pid) says whether a process is traced. */
+int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg);
+int cw_modules_drain(struct cw_modules *m);
+
+/* A stack record went by: remember which modules and kernel addresses it shows. Cheap. */
+void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s);
+
+/* Write payloads and kernel symbols of what was noted since; call about once a second and at the end. */
+int cw_modules_embed(struct cw_modules *m);
+
+/* A process exited: forget its mappings. */
+void cw_modules_forget(struct cw_modules *m, uint32_t pid);
+
+/* Write every module, process, thread and map record again, for a new epoch. */
+int cw_modules_repeat(struct cw_modules *m);
+
+#endif

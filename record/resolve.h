@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Finding functions in ELF files. Knows nothing of BPF or processes. */
+#ifndef CW_RESOLVE_H
+#define CW_RESOLVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CW_ERR 512 /* size of every err buffer: one sentence for the user */
+
+struct cw_func {
+	uint64_t value;	 /* st_value */
+	uint64_t offset; /* file offset, what uprobes take */
+	uint64_t size;	 /* st_size; 0 unknown */
+	bool ifunc;
+};
+
+/* GNU build id of an ELF file; returns its size, 0 when there is none, or a negative errno. */
+int cw_elf_build_id(int fd, uint8_t id[24]);
+
+/*
+ * Find a defined function by exact name in .symtab or .dynsym (a version suffix is ignored).
+ * path is for messages. -ENOENT: err offers the nearest names; -ENOEXEC: not an ELF file.
+ */
+int cw_resolve_symbol(int fd, const char *path, const char *symbol, struct cw_func *out, char *err);
+
+/* The function that contains a file offset (its size and value), for probes given by offset. */
+int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func *out, char *err);
+
+#endif

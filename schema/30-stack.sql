@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- Stacks and names. frame and symbol are filled once for each distinct address.
+
+-- Distinct stacks.
+CREATE TABLE stack(
+	-- Hash made by the recorder.
+	stack_id INTEGER PRIMARY KEY,
+	-- Process whose addresses these are; NULL for a kernel stack.
+	upid INTEGER,
+	-- 'user' or 'kernel'.
+	kind TEXT NOT NULL,
+	-- Number of frames, without inlined ones.
+	frame_count INTEGER NOT NULL,
+	-- 1 when it was cut at the frame limit.
+	truncated INTEGER NOT NULL,
+	-- 1 when only the address and the caller are kept, for want of frame pointers.
+	caller_only INTEGER NOT NULL,
+	-- 1 when the walk failed.
+	failed INTEGER NOT NULL
+);
+
+-- Frames of a stack.
+CREATE TABLE stack_frame(
+	stack_id INTEGER NOT NULL,
+	-- 0 is the innermost.
+	depth INTEGER NOT NULL,
+	frame_id INTEGER NOT NULL,
+	PRIMARY KEY(stack_id, depth)
+) WITHOUT ROWID;
+
+-- Distinct code addresses.
+CREATE TABLE frame(
+	frame_id INTEGER PRIMARY KEY,
+	-- Module it lies in; NULL when no mapping covers it.
+	module_id INTEGER,
+	-- Address in the ELF file's own address space (for the kernel and unmapped ones, absolute).
+	rel_pc INTEGER NOT NULL,
+	-- Address in the process that showed it first.
+	address INTEGER NOT NULL,
+	-- 1 for a return address: names are looked up at rel_pc - 1.
+	is_return INTEGER NOT NULL
+);
+
+-- Names of a frame: inlined functions first, inline_depth 0 the innermost.
+CREATE TABLE symbol(
+	frame_id INTEGER NOT NULL,
+	-- 0 is the innermost inlined function; the greatest is the function itself.
+	inline_depth INTEGER NOT NULL,
+	-- Demangled name; NULL unknown.
+	function TEXT,
+	-- Bytes from the start of the function to rel_pc.
+	offset INTEGER,
+	-- Source file; NULL unknown.
+	file TEXT,
+	-- Line in it.
+	line INTEGER,
+	PRIMARY KEY(frame_id, inline_depth)
+) WITHOUT ROWID;
+
+-- Stacks as text, innermost frame first: one row a frame, inlined functions included.
+CREATE VIEW callstack AS
+SELECT
+	-- Stack.
+	sf.stack_id AS stack_id,
+	-- 0 is the innermost frame.
+	sf.depth AS depth,
+	-- 0 is the innermost inlined function of the frame.
+	coalesce(y.inline_depth, 0) AS inline_depth,
+	-- Function; NULL unknown.
+	y.function AS function,
+	-- Name of the module; NULL when no mapping covers the address.
+	m.name AS module,
+	-- Source file; NULL unknown.
+	y.file AS file,
+	-- Line in it.
+	y.line AS line,
+	-- Bytes from the start of the function.
+	y.offset AS offset,
+	-- Address in the process, hexadecimal.
+	printf('0x%016x', f.address) AS address,
+	-- Address in the ELF file, hexadecimal.
+	printf('0x%x', f.rel_pc) AS rel_pc
+FROM stack_frame sf
+JOIN frame f USING(frame_id)
+LEFT JOIN module m USING(module_id)
+LEFT JOIN symbol y USING(frame_id);
