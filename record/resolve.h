@@ -9,9 +9,9 @@
 #define CW_ERR 512 /* size of every err buffer: one sentence for the user */
 
 struct cw_func {
-	uint64_t value;	 /* st_value */
+	uint64_t value;  /* st_value */
 	uint64_t offset; /* file offset, what uprobes take */
-	uint64_t size;	 /* st_size; 0 unknown */
+	uint64_t size;   /* st_size; 0 unknown */
 	bool ifunc;
 };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Mangled C++ and Rust names, and what a user may write for one. Owns the comparison; it must not
+ * know files or symbol tables.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+#include "cxxname.h"
+
+bool cw_cxx_is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+char *cw_cxx_demangle(const char *name, bool params)
+{
+	int style = name[0] == '_' && name[1] == 'R' ? DMGL_RUST : DMGL_AUTO;
+
+	if (!cw_cxx_is_mangled(name) || strlen(name) > CW_CXX_LONGEST)
+		return NULL;
+	return cplus_demangle(name, style | (params ? DMGL_PARAMS | DMGL_ANSI : 0));
+}
+
+static void drop_blanks(char *to, const char *from, size_t size)
+{
+	size_t n = 0;
+
+	for (; *from && n + 1 < size; from++) {
+		if (!isspace((unsigned char)*from))
+			to[n++] = *from;
+	}
+	to[n] = '\0';
+}
+
+/* An operator's name holds brackets that are not template arguments; its blanks are gone. */
+static bool is_operator(const char *s)
+{
+	if (strncmp(s, "operator", 8))
+		return false;
+	s += 8;
+	return (!isalnum((unsigned char)*s) && *s != '_') || !strcmp(s, "new[]") ||
+	       !strcmp(s, "delete[]");
+}
+
+/* Remove template arguments and ABI tags, up to an operator's name, in place. */
+static void drop_arguments(char *s)
+{
+	char *to = s;
+	int depth = 0;
+
+	for (; *s; s++) {
+		if (!depth && is_operator(s)) {
+			memmove(to, s, strlen(s) + 1);
+			return;
+		}
+		if (*s == '<' || *s == '[')
+			depth++;
+		if (!depth)
+			*to++ = *s;
+		if ((*s == '>' || *s == ']') && depth)
+			depth--;
+	}
+	*to = '\0';
+}
+
+/* The last identifier of the qualified name stands in the mangled one letter by letter. */
+static void find_hint(struct cw_cxx_query *q)
+{
+	char bare[sizeof(q->text)];
+	char *last = bare, *p;
+	size_t len;
+
+	strcpy(bare, q->text);
+	p = strchr(bare, '(');
+	if (p && p != bare)
+		*p = '\0';
+	if (strstr(bare, "operator"))
+		return;
+	drop_arguments(bare);
+	while ((p = strstr(last, "::")))
+		last = p + 2;
+	if (*last == '~')
+		last++;
+	len = strlen(last);
+	if (len < sizeof(q->hint) && strspn(last, "abcdefghijklmnopqrstuvwxyz"
+						  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len)
+		memcpy(q->hint, last, len + 1);
+}
+
+bool cw_cxx_query_init(struct cw_cxx_query *q, const char *text)
+{
+	memset(q, 0, sizeof(*q));
+	if (!*text || strlen(text) >= sizeof(q->text) || cw_cxx_is_mangled(text))
+		return false;
+	drop_blanks(q->text, text, sizeof(q->text));
+	q->params = q->text[strlen(q->text) - 1] == ')' && !strstr(q->text, "operator()");
+	if (strstr(q->text, "operator()("))
+		q->params = true;
+	find_hint(q);
+	return true;
+}
+
+bool cw_cxx_matches(const struct cw_cxx_query *q, const char *mangled)
+{
+	char *name = NULL;
+	bool same;
+
+	if (q->hint[0] && !strstr(mangled, q->hint))
+		return false;
+	name = cw_cxx_demangle(mangled, q->params);
+	if (!name)
+		return false;
+	drop_blanks(name, name, strlen(name) + 1);
+	same = !strcmp(name, q->text);
+	if (!same && !q->params) {
+		drop_arguments(name);
+		same = !strcmp(name, q->text);
+	}
+	free(name);
+	return same;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few questions the recorder asks of an ELF file. Owns the mapping between libelf and those
+ * questions and nothing else; it must not know probes, processes or captures.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "elffile.h"
+#include "resolve.h"
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE
+#endif
+
+static int refuse(char *err, int rc, const char *path, const char *why)
+{
+	if (err)
+		snprintf(err, CW_ERR, "%s %s", path, why);
+	return rc;
+}
+
+static int check_regular(int fd, const char *path, char *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st)) {
+		int rc = -errno;
+
+		if (err)
+			snprintf(err, CW_ERR, "cannot read %s: %s", path, strerror(-rc));
+		return rc;
+	}
+	if (!S_ISREG(st.st_mode))
+		return refuse(err, -ENOEXEC, path,
+			      "is not a regular file: give the path of a program or library");
+	if (!st.st_size)
+		return refuse(err, -ENOEXEC, path,
+			      "is empty: give the path of a program or library");
+	return 0;
+}
+
+static int check_ident(Elf *elf, const char *path, char *err)
+{
+	const char *ident = elf_getident(elf, NULL);
+	GElf_Ehdr ehdr;
+
+	if (elf_kind(elf) != ELF_K_ELF || !ident)
+		return refuse(err, -ENOEXEC, path,
+			      "is not an ELF file: give a program or library, not a script");
+	if (ident[EI_CLASS] != ELFCLASS64)
+		return refuse(err, -ENOEXEC, path,
+			      "is a 32-bit ELF file: only 64-bit programs can be traced");
+	if (ident[EI_DATA] != ELFDATA2LSB || !gelf_getehdr(elf, &ehdr) ||
+	    (OWN_MACHINE != EM_NONE && ehdr.e_machine != OWN_MACHINE))
+		return refuse(err, -ENOEXEC, path,
+			      "was built for another processor than this machine's");
+	return 0;
+}
+
+int cw_elf_open(Elf **out, int fd, const char *path, char *err)
+{
+	Elf *elf;
+	int rc;
+
+	*out = NULL;
+	elf_version(EV_CURRENT);
+	rc = check_regular(fd, path, err);
+	if (rc)
+		return rc;
+	/* Mapped, so that a large file costs address space and page cache instead of memory. */
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf) {
+		if (err)
+			snprintf(err, CW_ERR, "cannot read %s: %s", path, elf_errmsg(-1));
+		return -EIO;
+	}
+	rc = check_ident(elf, path, err);
+	if (rc) {
+		elf_end(elf);
+		return rc;
+	}
+	*out = elf;
+	return 0;
+}
+
+Elf_Scn *cw_elf_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn = NULL;
+	size_t strndx;
+
+	if (elf_getshdrstrndx(elf, &strndx))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *sname;
+
+		if (!gelf_getshdr(scn, shdr))
+			continue;
+		if (!name) {
+			if (shdr->sh_type == type)
+				return scn;
+			continue;
+		}
+		sname = elf_strptr(elf, strndx, shdr->sh_name);
+		if (sname && !strcmp(sname, name))
+			return scn;
+	}
+	return NULL;
+}
+
+static bool is_defined_func(const GElf_Sym *sym)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && sym->st_shndx != SHN_UNDEF;
+}
+
+void cw_elf_each_func(Elf *elf, uint32_t table, cw_elf_sym_fn fn, void *arg)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = cw_elf_section(elf, table, NULL, &shdr);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	size_t i, n;
+
+	if (!data || shdr.sh_type == SHT_NOBITS)
+		return;
+	n = data->d_size / sizeof(Elf64_Sym);
+	for (i = 0; i < n; i++) {
+		GElf_Sym sym;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			return;
+		if (!is_defined_func(&sym))
+			continue;
+		name = elf_strptr(elf, shdr.sh_link, sym.st_name);
+		if (name && *name && !fn(arg, name, &sym, i))
+			return;
+	}
+}
+
+/* Between file offsets and addresses: the loaded segment that holds x, as seen from either side. */
+static bool find_load(Elf *elf, uint64_t x, bool by_addr, bool exec, GElf_Phdr *ph)
+{
+	size_t i, n;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (i = 0; i < n; i++) {
+		uint64_t from;
+
+		if (!gelf_getphdr(elf, (int)i, ph) || ph->p_type != PT_LOAD)
+			continue;
+		if (exec && !(ph->p_flags & PF_X))
+			continue;
+		from = by_addr ? ph->p_vaddr : ph->p_offset;
+		if (x >= from && x - from < ph->p_filesz)
+			return true;
+	}
+	return false;
+}
+
+bool cw_elf_addr_to_offset(Elf *elf, uint64_t addr, bool exec, uint64_t *offset)
+{
+	GElf_Phdr ph;
+
+	if (!find_load(elf, addr, true, exec, &ph))
+		return false;
+	*offset = addr - ph.p_vaddr + ph.p_offset;
+	return true;
+}
+
+bool cw_elf_offset_to_addr(Elf *elf, uint64_t offset, bool exec, uint64_t *addr)
+{
+	GElf_Phdr ph;
+
+	if (!find_load(elf, offset, false, exec, &ph))
+		return false;
+	*addr = offset - ph.p_offset + ph.p_vaddr;
+	return true;
+}
