@@ -46,12 +46,12 @@ struct cw_rec {
  */
 #define CW_RECORDS(X) \
 	X(META, meta, 1, STREAM, "one key of the capture's header") \
-	X(TYPE, type, 2, STREAM, "describes a record type") \
+	X(TYPE_INFO, type_info, 2, STREAM, "describes a record type") \
 	X(CHUNK, chunk, 3, STREAM, "opens every frame") \
 	X(LOST, lost, 4, STREAM, "events of one kind lost on one CPU from ts to end_ts") \
 	X(COUNTER, counter, 5, STREAM, "events of one kind on one CPU so far, by the BPF programs' count") \
 	X(END, end, 6, STREAM, "the recorder stopped cleanly") \
-	X(PLAN, plan, 7, STREAM, "what was traced and how it hangs together") \
+	X(PLAN_TEXT, plan_text, 7, STREAM, "what was traced and how it hangs together") \
 	X(PROCESS, process, 16, REF, "a process incarnation") \
 	X(PROCESS_ARGS, process_args, 17, REF, "the command line of a process") \
 	X(THREAD, thread, 18, REF, "a thread incarnation, or its new name") \
@@ -73,211 +73,212 @@ struct cw_rec {
 	X(EXIT, exit, 40, EVENT, "a traced thread exited")
 
 /*
- * Fields: F(type, name, doc), A(type, name, count, doc) fixed array.
- * Tails: S(name, doc) text up to size or the first NUL, B(name, doc) bytes, V(type, name, doc) array.
+ * Fields: F(R, type, name, doc), A(R, type, name, count, doc) fixed array; R is the struct.
+ * Tails: S(R, name, doc) text up to size or the first NUL, B(R, name, doc) bytes,
+ * V(R, type, name, doc) array.
  * Types: u8 u32 u64 i32 i64 and x64 (u64 shown in hexadecimal: addresses, keys, ids).
  */
-#define CW_FIELDS_META(F, A, S, B, V) \
-	S(text, "KEY=VALUE; the keys are listed in FORMAT.md")
+#define CW_FIELDS_META(R, F, A, S, B, V) \
+	S(R, text, "KEY=VALUE; the keys are listed in FORMAT.md")
 
-#define CW_FIELDS_TYPE(F, A, S, B, V) \
-	F(u32, id, "record type described") \
-	F(u32, fixed_size, "bytes before the tail, header included") \
-	S(text, "NAME CLASS FIELD:TYPE ...; an array is TYPE[N], a tail str, bytes or TYPE[]")
+#define CW_FIELDS_TYPE_INFO(R, F, A, S, B, V) \
+	F(R, u32, id, "record type described") \
+	F(R, u32, fixed_size, "bytes before the tail, header included") \
+	S(R, text, "NAME CLASS FIELD:TYPE ...; an array is TYPE[N], a tail str, bytes or TYPE[]")
 
-#define CW_FIELDS_CHUNK(F, A, S, B, V) \
-	F(u64, seq, "number of this chunk, from 0") \
-	F(u64, min_ts, "least ts of its EVENT records; 0 when there is none") \
-	F(u64, max_ts, "greatest ts of its EVENT records") \
-	F(u32, records, "records in the chunk, this one excluded") \
-	F(u32, epoch, "epoch its references belong to") \
-	F(u64, mono_ns, "CLOCK_MONOTONIC when the chunk was closed") \
-	F(u64, wall_ns, "CLOCK_REALTIME at the same moment, ns since 1970") \
-	V(u64, lost, "pairs of (record type << 32 | cpu, events lost so far); zero counts left out")
+#define CW_FIELDS_CHUNK(R, F, A, S, B, V) \
+	F(R, u64, seq, "number of this chunk, from 0") \
+	F(R, u64, min_ts, "least ts of its EVENT records; 0 when there is none") \
+	F(R, u64, max_ts, "greatest ts of its EVENT records") \
+	F(R, u32, records, "records in the chunk, this one excluded") \
+	F(R, u32, epoch, "epoch its references belong to") \
+	F(R, u64, mono_ns, "CLOCK_MONOTONIC when the chunk was closed") \
+	F(R, u64, wall_ns, "CLOCK_REALTIME at the same moment, ns since 1970") \
+	V(R, u64, lost, "pairs of (record type << 32 | cpu, events lost so far); zero counts left out")
 
-#define CW_FIELDS_LOST(F, A, S, B, V) \
-	F(u32, kind, "record type of the lost events") \
-	F(u32, reason, "1 ring full, 2 probe missed (the kernel skipped it), 3 recorder overload, 4 deleted") \
-	F(u64, count, "how many; at least 1") \
-	F(u64, end_ts, "last moment of the loss, ns; ts is the first")
+#define CW_FIELDS_LOST(R, F, A, S, B, V) \
+	F(R, u32, kind, "record type of the lost events") \
+	F(R, u32, reason, "1 ring full, 2 probe missed (the kernel skipped it), 3 recorder overload, 4 deleted") \
+	F(R, u64, count, "how many; at least 1") \
+	F(R, u64, end_ts, "last moment of the loss, ns; ts is the first")
 
-#define CW_FIELDS_COUNTER(F, A, S, B, V) \
-	F(u32, kind, "record type counted") \
-	F(u32, reserved, "0") \
-	F(u64, emitted, "records submitted by the BPF programs") \
-	F(u64, lost, "records that found no room in the ring")
+#define CW_FIELDS_COUNTER(R, F, A, S, B, V) \
+	F(R, u32, kind, "record type counted") \
+	F(R, u32, reserved, "0") \
+	F(R, u64, emitted, "records submitted by the BPF programs") \
+	F(R, u64, lost, "records that found no room in the ring")
 
-#define CW_FIELDS_END(F, A, S, B, V) \
-	F(u32, reason, "1 stopped by a signal, 2 target exited, 3 duration over, 4 enough events, 5 error, 6 size reached") \
-	F(u32, reserved, "0") \
-	S(text, "the reason as a sentence")
+#define CW_FIELDS_END(R, F, A, S, B, V) \
+	F(R, u32, reason, "1 stopped by a signal, 2 target exited, 3 duration over, 4 enough events, 5 error, 6 size reached") \
+	F(R, u32, reserved, "0") \
+	S(R, text, "the reason as a sentence")
 
-#define CW_FIELDS_PLAN(F, A, S, B, V) \
-	F(u32, piece, "number of this piece, from 0") \
-	F(u32, pieces, "how many pieces the document has") \
-	S(yaml, "a piece of the plan as a YAML document")
+#define CW_FIELDS_PLAN_TEXT(R, F, A, S, B, V) \
+	F(R, u32, piece, "number of this piece, from 0") \
+	F(R, u32, pieces, "how many pieces the document has") \
+	S(R, yaml, "a piece of the plan as a YAML document")
 
-#define CW_FIELDS_PROCESS(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, ppid, "parent's process id, kernel-global; 0 unknown") \
-	F(u32, ns_pid, "process id in the process's own PID namespace") \
-	F(u32, rec_pid, "process id in the recorder's PID namespace; 0 when not visible") \
-	F(u64, start_boottime, "CLOCK_BOOTTIME of its start, ns; with pid it names the incarnation") \
-	F(u64, pid_ns, "inode of its PID namespace") \
-	F(u64, mnt_ns, "inode of its mount namespace") \
-	F(u32, uid, "real user id") \
-	F(u32, flags, "1 traced") \
-	S(exe, "path of the program as the process sees it")
+#define CW_FIELDS_PROCESS(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, ppid, "parent's process id, kernel-global; 0 unknown") \
+	F(R, u32, ns_pid, "process id in the process's own PID namespace") \
+	F(R, u32, rec_pid, "process id in the recorder's PID namespace; 0 when not visible") \
+	F(R, u64, start_boottime, "CLOCK_BOOTTIME of its start, ns; with pid it names the incarnation") \
+	F(R, u64, pid_ns, "inode of its PID namespace") \
+	F(R, u64, mnt_ns, "inode of its mount namespace") \
+	F(R, u32, uid, "real user id") \
+	F(R, u32, flags, "1 traced") \
+	S(R, exe, "path of the program as the process sees it")
 
-#define CW_FIELDS_PROCESS_ARGS(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, reserved, "0") \
-	S(cmdline, "arguments joined by blanks")
+#define CW_FIELDS_PROCESS_ARGS(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, reserved, "0") \
+	S(R, cmdline, "arguments joined by blanks")
 
-#define CW_FIELDS_THREAD(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, tid, "thread id, kernel-global") \
-	F(u32, ns_pid, "process id in the thread's own PID namespace") \
-	F(u32, ns_tid, "thread id in the thread's own PID namespace") \
-	F(u64, start_boottime, "CLOCK_BOOTTIME of its start, ns; with tid it names the incarnation") \
-	F(u32, flags, "1 traced, 2 kernel thread") \
-	F(u32, reserved, "0") \
-	S(comm, "name of the thread, at most 15 bytes")
+#define CW_FIELDS_THREAD(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, tid, "thread id, kernel-global") \
+	F(R, u32, ns_pid, "process id in the thread's own PID namespace") \
+	F(R, u32, ns_tid, "thread id in the thread's own PID namespace") \
+	F(R, u64, start_boottime, "CLOCK_BOOTTIME of its start, ns; with tid it names the incarnation") \
+	F(R, u32, flags, "1 traced, 2 kernel thread") \
+	F(R, u32, reserved, "0") \
+	S(R, comm, "name of the thread, at most 15 bytes")
 
-#define CW_FIELDS_MODULE(F, A, S, B, V) \
-	F(u32, module_id, "number of the module in this capture, from 1") \
-	F(u32, build_id_size, "bytes of build_id used; 0 when there is none") \
-	F(u32, dev_major, "major number of the file's device") \
-	F(u32, dev_minor, "minor number of the file's device") \
-	F(u64, ino, "inode of the file; 0 for what has none") \
-	F(u64, file_size, "bytes of the file; 0 unknown") \
-	A(u8, build_id, 24, "GNU build id") \
-	S(path, "path as the first process that mapped it sees it, or [vdso], [anon]")
+#define CW_FIELDS_MODULE(R, F, A, S, B, V) \
+	F(R, u32, module_id, "number of the module in this capture, from 1") \
+	F(R, u32, build_id_size, "bytes of build_id used; 0 when there is none") \
+	F(R, u32, dev_major, "major number of the file's device") \
+	F(R, u32, dev_minor, "minor number of the file's device") \
+	F(R, u64, ino, "inode of the file; 0 for what has none") \
+	F(R, u64, file_size, "bytes of the file; 0 unknown") \
+	A(R, u8, build_id, 24, "GNU build id") \
+	S(R, path, "path as the first process that mapped it sees it, or [vdso], [anon]")
 
-#define CW_FIELDS_MAP(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, module_id, "module mapped") \
-	F(x64, start, "first address") \
-	F(x64, end, "first address after it") \
-	F(x64, pgoff, "offset in the file, bytes") \
-	F(u32, prot, "PROT_* bits") \
-	F(u32, flags, "1 from /proc/PID/maps, 2 from PERF_RECORD_MMAP2")
+#define CW_FIELDS_MAP(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, module_id, "module mapped") \
+	F(R, x64, start, "first address") \
+	F(R, x64, end, "first address after it") \
+	F(R, x64, pgoff, "offset in the file, bytes") \
+	F(R, u32, prot, "PROT_* bits") \
+	F(R, u32, flags, "1 from /proc/PID/maps, 2 from PERF_RECORD_MMAP2")
 
-#define CW_FIELDS_STACK(F, A, S, B, V) \
-	F(x64, id, "hash of the process incarnation, caller and frames; referred to by events") \
-	F(u32, pid, "process id, kernel-global; 0 for a kernel stack") \
-	F(u32, flags, "1 kernel, 2 truncated at the frame limit, 4 walk failed, 8 at function entry, " \
+#define CW_FIELDS_STACK(R, F, A, S, B, V) \
+	F(R, x64, id, "hash of the process incarnation, caller and frames; referred to by events") \
+	F(R, u32, pid, "process id, kernel-global; 0 for a kernel stack") \
+	F(R, u32, flags, "1 kernel, 2 truncated at the frame limit, 4 walk failed, 8 at function entry, " \
 		      "16 only address and caller are kept (no frame pointers)") \
-	F(x64, caller, "return address read at the stack pointer at function entry; 0 elsewhere") \
-	V(x64, frames, "instruction pointers, innermost first; from the second on return addresses")
+	F(R, x64, caller, "return address read at the stack pointer at function entry; 0 elsewhere") \
+	V(R, x64, frames, "instruction pointers, innermost first; from the second on return addresses")
 
-#define CW_FIELDS_BLOB(F, A, S, B, V) \
-	F(u32, module_id, "module the payload belongs to") \
-	F(u32, kind, "1 ELF file with symbol tables and unwind sections only, 2 whole ELF file, 3 vdso image, 4 perf map") \
-	F(u64, offset, "where data starts in the payload, bytes") \
-	F(u64, total, "bytes of the whole payload") \
-	B(data, "the bytes")
+#define CW_FIELDS_BLOB(R, F, A, S, B, V) \
+	F(R, u32, module_id, "module the payload belongs to") \
+	F(R, u32, kind, "1 ELF file with symbol tables and unwind sections only, 2 whole ELF file, 3 vdso image, 4 perf map") \
+	F(R, u64, offset, "where data starts in the payload, bytes") \
+	F(R, u64, total, "bytes of the whole payload") \
+	B(R, data, "the bytes")
 
-#define CW_FIELDS_KSYM(F, A, S, B, V) \
-	F(x64, start, "first address of the symbol") \
-	F(x64, end, "first address after it") \
-	S(name, "name as in /proc/kallsyms")
+#define CW_FIELDS_KSYM(R, F, A, S, B, V) \
+	F(R, x64, start, "first address of the symbol") \
+	F(R, x64, end, "first address after it") \
+	S(R, name, "name as in /proc/kallsyms")
 
-#define CW_FIELDS_PROBE(F, A, S, B, V) \
-	F(u32, probe_id, "number of the probe in this capture, from 0") \
-	F(u32, module_id, "module of the function") \
-	F(x64, value, "value of the ELF symbol") \
-	F(x64, offset, "file offset of the function's entry") \
-	F(x64, placed, "file offset of the breakpoint") \
-	F(u64, size, "bytes of the function; 0 unknown") \
-	F(i32, sp_adjust, "bytes the stack pointer moved from the entry to the breakpoint; add to get the entry's") \
-	F(u32, flags, "1 entry probe, 2 return probe, 4 single-stepped, 8 moved, 16 no frame pointers") \
-	S(name, "name of the function as asked for")
+#define CW_FIELDS_PROBE(R, F, A, S, B, V) \
+	F(R, u32, probe_id, "number of the probe in this capture, from 0") \
+	F(R, u32, module_id, "module of the function") \
+	F(R, x64, value, "value of the ELF symbol") \
+	F(R, x64, offset, "file offset of the function's entry") \
+	F(R, x64, placed, "file offset of the breakpoint") \
+	F(R, u64, size, "bytes of the function; 0 unknown") \
+	F(R, i32, sp_adjust, "bytes the stack pointer moved from the entry to the breakpoint; add to get the entry's") \
+	F(R, u32, flags, "1 entry probe, 2 return probe, 4 single-stepped, 8 moved, 16 no frame pointers") \
+	S(R, name, "name of the function as asked for")
 
-#define CW_FIELDS_FILE(F, A, S, B, V) \
-	F(x64, id, "hash of what follows; referred to by sched_block") \
-	F(u32, mode, "st_mode; 0 unknown") \
-	F(u32, dev, "device as the kernel's dev_t") \
-	F(u64, ino, "inode") \
-	F(u32, family, "socket's address family; 0 when it is no socket") \
-	F(u32, protocol, "socket's protocol") \
-	F(u32, local_port, "socket's local port") \
-	F(u32, peer_port, "socket's peer port") \
-	A(u8, local_addr, 16, "socket's local address, IPv4 in the first four bytes") \
-	A(u8, peer_addr, 16, "socket's peer address") \
-	S(path, "path names, innermost first, joined by '/': dentries up to the mount's root")
+#define CW_FIELDS_FILE(R, F, A, S, B, V) \
+	F(R, x64, id, "hash of what follows; referred to by sched_block") \
+	F(R, u32, mode, "st_mode; 0 unknown") \
+	F(R, u32, dev, "device as the kernel's dev_t") \
+	F(R, u64, ino, "inode") \
+	F(R, u32, family, "socket's address family; 0 when it is no socket") \
+	F(R, u32, protocol, "socket's protocol") \
+	F(R, u32, local_port, "socket's local port") \
+	F(R, u32, peer_port, "socket's peer port") \
+	A(R, u8, local_addr, 16, "socket's local address, IPv4 in the first four bytes") \
+	A(R, u8, peer_addr, 16, "socket's peer address") \
+	S(R, path, "path names, innermost first, joined by '/': dentries up to the mount's root")
 
-#define CW_FIELDS_PROBE_ENTRY(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, tid, "thread id, kernel-global") \
-	F(u32, probe_id, "probe that was hit") \
-	F(u32, reserved, "0") \
-	F(x64, sp, "stack pointer at the function's entry") \
-	F(x64, stack, "user stack; 0 when none was taken") \
-	A(x64, args, CW_NARGS, "the first eight integer or pointer argument words")
+#define CW_FIELDS_PROBE_ENTRY(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, tid, "thread id, kernel-global") \
+	F(R, u32, probe_id, "probe that was hit") \
+	F(R, u32, reserved, "0") \
+	F(R, x64, sp, "stack pointer at the function's entry") \
+	F(R, x64, stack, "user stack; 0 when none was taken") \
+	A(R, x64, args, CW_NARGS, "the first eight integer or pointer argument words")
 
-#define CW_FIELDS_PROBE_RETURN(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, tid, "thread id, kernel-global") \
-	F(u32, probe_id, "probe that was hit") \
-	F(u32, reserved, "0") \
-	F(x64, sp, "stack pointer after the return: the entry's plus 8 on x86-64, the entry's on arm64") \
-	F(x64, ret, "return register")
+#define CW_FIELDS_PROBE_RETURN(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, tid, "thread id, kernel-global") \
+	F(R, u32, probe_id, "probe that was hit") \
+	F(R, u32, reserved, "0") \
+	F(R, x64, sp, "stack pointer after the return: the entry's plus 8 on x86-64, the entry's on arm64") \
+	F(R, x64, ret, "return register")
 
-#define CW_FIELDS_SCHED_SWITCH(F, A, S, B, V) \
-	F(u32, prev_pid, "process that leaves the CPU; 0 idle") \
-	F(u32, prev_tid, "thread that leaves the CPU; 0 idle") \
-	F(u32, next_pid, "process that gets the CPU; 0 idle") \
-	F(u32, next_tid, "thread that gets the CPU; 0 idle") \
-	F(u32, prev_state, "task state bits of prev; 0 still runnable, 1 interruptible, 2 uninterruptible") \
-	F(u32, flags, "1 preempted, 2 prev traced, 4 next traced")
+#define CW_FIELDS_SCHED_SWITCH(R, F, A, S, B, V) \
+	F(R, u32, prev_pid, "process that leaves the CPU; 0 idle") \
+	F(R, u32, prev_tid, "thread that leaves the CPU; 0 idle") \
+	F(R, u32, next_pid, "process that gets the CPU; 0 idle") \
+	F(R, u32, next_tid, "thread that gets the CPU; 0 idle") \
+	F(R, u32, prev_state, "task state bits of prev; 0 still runnable, 1 interruptible, 2 uninterruptible") \
+	F(R, u32, flags, "1 preempted, 2 prev traced, 4 next traced")
 
-#define CW_FIELDS_SCHED_BLOCK(F, A, S, B, V) \
-	CW_FIELDS_SCHED_SWITCH(F, A, S, B, V) \
-	F(i32, syscall, "system call prev sleeps in; -1 none (page fault, exit)") \
-	F(u32, reserved, "0") \
-	A(x64, args, CW_NSYSARGS, "its arguments") \
-	F(x64, ustack, "user stack of prev; 0 none") \
-	F(x64, kstack, "kernel stack of prev; 0 none") \
-	F(x64, file, "file or socket of its file descriptor; 0 none")
+#define CW_FIELDS_SCHED_BLOCK(R, F, A, S, B, V) \
+	CW_FIELDS_SCHED_SWITCH(R, F, A, S, B, V) \
+	F(R, i32, syscall, "system call prev sleeps in; -1 none (page fault, exit)") \
+	F(R, u32, reserved, "0") \
+	A(R, x64, args, CW_NSYSARGS, "its arguments") \
+	F(R, x64, ustack, "user stack of prev; 0 none") \
+	F(R, x64, kstack, "kernel stack of prev; 0 none") \
+	F(R, x64, file, "file or socket of its file descriptor; 0 none")
 
-#define CW_FIELDS_SCHED_WAKING(F, A, S, B, V) \
-	F(u32, pid, "process of the waker (the thread that was on the CPU)") \
-	F(u32, tid, "the waker") \
-	F(u32, wakee_pid, "process of the thread being woken") \
-	F(u32, wakee_tid, "the thread being woken") \
-	F(u32, target_cpu, "CPU the wakee last ran on") \
-	F(u32, flags, "1 in interrupt: the thread on the CPU is not the waker, 2 waker traced") \
-	F(i32, syscall, "system call the waker is in; -1 none") \
-	F(u32, reserved, "0") \
-	A(x64, args, CW_NSYSARGS, "its arguments") \
-	F(x64, ustack, "user stack of the waker; 0 none")
+#define CW_FIELDS_SCHED_WAKING(R, F, A, S, B, V) \
+	F(R, u32, pid, "process of the waker (the thread that was on the CPU)") \
+	F(R, u32, tid, "the waker") \
+	F(R, u32, wakee_pid, "process of the thread being woken") \
+	F(R, u32, wakee_tid, "the thread being woken") \
+	F(R, u32, target_cpu, "CPU the wakee last ran on") \
+	F(R, u32, flags, "1 in interrupt: the thread on the CPU is not the waker, 2 waker traced") \
+	F(R, i32, syscall, "system call the waker is in; -1 none") \
+	F(R, u32, reserved, "0") \
+	A(R, x64, args, CW_NSYSARGS, "its arguments") \
+	F(R, x64, ustack, "user stack of the waker; 0 none")
 
-#define CW_FIELDS_SCHED_WAKEUP(F, A, S, B, V) \
-	F(u32, pid, "process of the thread that was woken") \
-	F(u32, tid, "the thread that was woken") \
-	F(u32, target_cpu, "CPU whose run queue it is on") \
-	F(u32, flags, "1 newly created thread")
+#define CW_FIELDS_SCHED_WAKEUP(R, F, A, S, B, V) \
+	F(R, u32, pid, "process of the thread that was woken") \
+	F(R, u32, tid, "the thread that was woken") \
+	F(R, u32, target_cpu, "CPU whose run queue it is on") \
+	F(R, u32, flags, "1 newly created thread")
 
-#define CW_FIELDS_FORK(F, A, S, B, V) \
-	F(u32, pid, "process of the parent") \
-	F(u32, tid, "the parent") \
-	F(u32, child_pid, "process of the child; pid when the child is a thread") \
-	F(u32, child_tid, "the child") \
-	F(u64, child_start_boottime, "CLOCK_BOOTTIME of the child's start, ns")
+#define CW_FIELDS_FORK(R, F, A, S, B, V) \
+	F(R, u32, pid, "process of the parent") \
+	F(R, u32, tid, "the parent") \
+	F(R, u32, child_pid, "process of the child; pid when the child is a thread") \
+	F(R, u32, child_tid, "the child") \
+	F(R, u64, child_start_boottime, "CLOCK_BOOTTIME of the child's start, ns")
 
-#define CW_FIELDS_EXEC(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, tid, "thread id after the exec") \
-	F(u32, old_tid, "thread id before it") \
-	F(u32, flags, "1 still traced") \
-	S(filename, "path given to execve")
+#define CW_FIELDS_EXEC(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, tid, "thread id after the exec") \
+	F(R, u32, old_tid, "thread id before it") \
+	F(R, u32, flags, "1 still traced") \
+	S(R, filename, "path given to execve")
 
-#define CW_FIELDS_EXIT(F, A, S, B, V) \
-	F(u32, pid, "process id, kernel-global") \
-	F(u32, tid, "thread id, kernel-global") \
-	F(u32, flags, "1 last thread of its process") \
-	F(i32, code, "exit code as wait status")
+#define CW_FIELDS_EXIT(R, F, A, S, B, V) \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, tid, "thread id, kernel-global") \
+	F(R, u32, flags, "1 last thread of its process") \
+	F(R, i32, code, "exit code as wait status")
 
 /* ---- expansion: ids, structs, layout asserts -------------------------------------------------- */
 
@@ -292,19 +293,19 @@ enum cw_type_id { CW_RECORDS(CW_X_ID) };
 #define CW_C_i64 __s64
 #define CW_C_x64 __u64
 
-#define CW_X_F(type, name, doc) CW_C_##type name;
-#define CW_X_A(type, name, count, doc) CW_C_##type name[count];
-#define CW_X_S(name, doc) char name[];
-#define CW_X_B(name, doc) __u8 name[];
-#define CW_X_V(type, name, doc) CW_C_##type name[];
+#define CW_X_F(R, type, name, doc) CW_C_##type name;
+#define CW_X_A(R, type, name, count, doc) CW_C_##type name[count];
+#define CW_X_S(R, name, doc) char name[];
+#define CW_X_B(R, name, doc) __u8 name[];
+#define CW_X_V(R, type, name, doc) CW_C_##type name[];
 #define CW_X_STRUCT(NAME, name, id, class, doc) \
 	struct cw_##name { \
 		struct cw_rec h; \
-		CW_FIELDS_##NAME(CW_X_F, CW_X_A, CW_X_S, CW_X_B, CW_X_V) \
+		CW_FIELDS_##NAME(struct cw_##name, CW_X_F, CW_X_A, CW_X_S, CW_X_B, CW_X_V) \
 	}; \
 	struct cw_packed_##name { \
 		struct cw_rec h; \
-		CW_FIELDS_##NAME(CW_X_F, CW_X_A, CW_X_S, CW_X_B, CW_X_V) \
+		CW_FIELDS_##NAME(struct cw_##name, CW_X_F, CW_X_A, CW_X_S, CW_X_B, CW_X_V) \
 	} __attribute__((packed)); \
 	_Static_assert(sizeof(struct cw_##name) == sizeof(struct cw_packed_##name), \
 		       #name ": padding between fields");
