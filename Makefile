@@ -1,32 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# callweave: `sudo make demo` and `sudo make check` need nothing else done first.
-B        := build
-CC       ?= gcc
-CLANG    ?= clang
-BPFTOOL  ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool || echo bpftool)
+# callweave. `sudo make demo` and `sudo make check` need nothing else done first; plain `make`
+# needs neither root nor network. Everything built goes under $(B).
+B           := build
+CC          ?= gcc
+CLANG       ?= clang
 VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
-PREFIX   ?= /usr/local
-ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
-WARN     := -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes
-CFLAGS   ?= -O2 -g
-ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -Iformat -I$(B) -MMD -MP
+PREFIX      ?= /usr/local
+# On Ubuntu the bpftool in PATH is a wrapper that may not serve the running kernel: take one that works.
+BPFTOOL     ?= $(shell for t in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool /usr/lib/linux-tools-*/bpftool; \
+		do "$$t" version >/dev/null 2>&1 && echo "$$t" && exit; done; echo bpftool)
+CFLAGS      ?= -O2 -g
+ARCH        := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
+WARN        := -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes
+DEPFLAGS     = -MMD -MP
+ALL_CFLAGS   = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -Iformat -I$(B) $(DEPFLAGS)
+
+# Under sudo, recipes run as the user who called it, so that no file of root's is left in $(B). Those
+# that need root say `private SHELL`.
+ROOT_SHELL := /bin/sh
+ifneq ($(and $(filter 0,$(shell id -u)),$(filter-out 0,$(SUDO_UID))),)
+ifeq ($(shell mkdir -p $(B) && chown -R $(SUDO_UID):$(SUDO_GID) $(B) && setpriv --reuid=$(SUDO_UID) --regid=$(SUDO_GID) --clear-groups test -r Makefile -a -w $(B) && echo yes),yes)
+SHELL       := setpriv
+.SHELLFLAGS := --reuid=$(SUDO_UID) --regid=$(SUDO_GID) --init-groups /bin/sh -c
+endif
+endif
+AS_ROOT := check demo bench install deps
+$(AS_ROOT): private SHELL := $(ROOT_SHELL)
+$(AS_ROOT): private .SHELLFLAGS := -c
 
 FORMAT_SRC  := $(wildcard format/*.c)
 RECORD_SRC  := $(wildcard record/*.c)
 ANALYZE_SRC := $(wildcard analyze/*.c)
 BPF_SRC     := $(wildcard bpf/*.bpf.c)
 SCHEMA      := $(sort $(wildcard schema/*.sql))
-objs = $(patsubst %.c,$(B)/%.o,$(1))
+objs         = $(patsubst %.c,$(B)/%.o,$(1))
+asan_objs    = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 all: $(B)/callweave-record $(B)/callweave-analyze workloads
 
-$(B)/vmlinux.h: $(VMLINUX_BTF)
+# ---- BPF ------------------------------------------------------------------------------------------
+$(B)/vmlinux.h:
 	@mkdir -p $(@D)
-	$(BPFTOOL) btf dump file $< format c >$@.tmp && mv $@.tmp $@
+	@test -r $(VMLINUX_BTF) || { echo "cannot read $(VMLINUX_BTF): give the kernel's BTF with VMLINUX_BTF=FILE" >&2; exit 1; }
+	$(BPFTOOL) btf dump file $(VMLINUX_BTF) format c >$@.tmp && mv $@.tmp $@
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/vmlinux.h
 	@mkdir -p $(@D)
-	$(CLANG) -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter -I$(B) -Iformat -Ibpf -MMD -MP -c $< -o $@
+	$(CLANG) -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
+		-I$(B) -Iformat -Ibpf $(DEPFLAGS) -c $< -o $@
 
 $(B)/callweave.bpf.o: $(patsubst bpf/%.c,$(B)/bpf/%.o,$(BPF_SRC))
 	$(BPFTOOL) gen object $@ $^
@@ -34,8 +55,9 @@ $(B)/callweave.bpf.o: $(patsubst bpf/%.c,$(B)/bpf/%.o,$(BPF_SRC))
 $(B)/callweave.skel.h: $(B)/callweave.bpf.o
 	$(BPFTOOL) gen skeleton $< name callweave_bpf >$@.tmp && mv $@.tmp $@
 
-$(call objs,$(RECORD_SRC)): | $(B)/callweave.skel.h
-$(B)/record/probes.o $(B)/record/main.o: $(B)/callweave.skel.h
+# ---- the two programs -----------------------------------------------------------------------------
+$(call objs,$(RECORD_SRC)) $(call asan_objs,$(RECORD_SRC)): | $(B)/callweave.skel.h
+$(call objs,$(ANALYZE_SRC)) $(call asan_objs,$(ANALYZE_SRC)): | $(B)/schema.inc
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -45,7 +67,6 @@ $(B)/%.o: %.c
 $(B)/schema.inc: $(SCHEMA)
 	@mkdir -p $(@D)
 	cat $(SCHEMA) | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' >$@
-$(call objs,$(ANALYZE_SRC)): | $(B)/schema.inc
 
 RECORD_LIBS  := -lbpf -lelf -lz -lzstd -lyaml -lcapstone -liberty -lpthread
 ANALYZE_LIBS := -lsqlite3 -ldw -lelf -lz -lzstd -lyaml -liberty -lpthread -lm
@@ -58,15 +79,88 @@ $(B)/callweave-analyze: $(call objs,$(ANALYZE_SRC) $(FORMAT_SRC))
 
 static: $(B)/callweave-record-static
 
-# Ordinary programs that tests trace: debug information and frame pointers, nothing special.
-WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/workloads/%,$(filter-out tests/workloads/truth.c,$(wildcard tests/workloads/*.c)))
+# ---- programs that tests trace: ordinary ones, but for frame pointers and calls that stay calls ----
+WORKLOAD_NAMES := $(filter-out truth,$(patsubst tests/workloads/%.c,%,$(wildcard tests/workloads/*.c)))
+WORKLOADS      := $(addprefix $(B)/workloads/,$(WORKLOAD_NAMES) queue_bench_nofp)
+WORKLOAD_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -fno-optimize-sibling-calls -Itests/workloads
 workloads: $(WORKLOADS)
-$(B)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/truth.*)
+$(B)/tests/workloads/%.o: tests/workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-ipa-sra -fno-ipa-icf -fno-inline-functions -Wall -Wextra -MMD -MP -Itests/workloads -o $@ $< $(wildcard tests/workloads/truth.c) -lpthread
+	$(CC) $(WORKLOAD_FLAGS) -O1 -fno-omit-frame-pointer $(DEPFLAGS) -c $< -o $@
+$(B)/tests/workloads/%_nofp.o: tests/workloads/%.c
+	@mkdir -p $(@D)
+	$(CC) $(WORKLOAD_FLAGS) -O2 -fomit-frame-pointer $(DEPFLAGS) -c $< -o $@
+$(B)/workloads/%: $(B)/tests/workloads/%.o $(B)/tests/workloads/truth.o
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lpthread
+
+# ---- tests ----------------------------------------------------------------------------------------
+# One unit test is one file. Its first lines name the objects it is about: LINK: record/placement.o
+ASAN       := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+UNIT_TESTS := $(patsubst %.c,$(B)/asan/%,$(wildcard tests/unit/test_*.c))
+links       = $(shell sed -n '1,10s@.*LINK: *\(.*\.o\) *\*/.*@\1@p' $(1))
+$(B)/asan/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -O1 $(ASAN) -I. -Irecord -Ianalyze -c $< -o $@
+define unit_rule
+$(B)/asan/$(1:.c=): $(B)/asan/$(1:.c=.o) $(addprefix $(B)/asan/,$(call links,$(1))) $(call asan_objs,$(FORMAT_SRC))
+	$$(CC) $$(CFLAGS) $$(ASAN) $$(LDFLAGS) -o $$@ $$^ -lcmocka -lbpf -lcapstone $$(ANALYZE_LIBS)
+endef
+$(foreach t,$(wildcard tests/unit/test_*.c),$(eval $(call unit_rule,$(t))))
+$(call asan_objs,$(wildcard tests/unit/*.c)): | $(B)/schema.inc
+
+$(B)/asan/callweave-analyze: $(call asan_objs,$(ANALYZE_SRC) $(FORMAT_SRC))
+	$(CC) $(CFLAGS) $(ASAN) $(LDFLAGS) -o $@ $^ $(ANALYZE_LIBS)
+
+# Programs of tests that are no unit tests: each one file and the format library.
+TOOLS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/*.c))
+$(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(call objs,$(FORMAT_SRC))
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lzstd -lyaml
+BENCH_TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
+$(BENCH_TOOLS): $(B)/%: $(B)/%.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3
+
+test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS)
+
+JOBS := $(shell nproc)
+deps:
+	tests/deps.sh
+check:
+	tests/deps.sh
+	$(MAKE) -j$(JOBS) test-programs
+	tests/run $(B)
+demo:
+	tests/deps.sh
+	$(MAKE) -j$(JOBS) all
+	tests/demo $(B)
+bench:
+	tests/deps.sh --bench
+	$(MAKE) -j$(JOBS) all $(BENCH_TOOLS)
+	tests/bench/run $(B)
+
+# ---- the rest -------------------------------------------------------------------------------------
+install:
+	$(MAKE) $(B)/callweave-record $(B)/callweave-analyze
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/callweave
+	install -m 755 $(B)/callweave-record $(B)/callweave-analyze $(DESTDIR)$(PREFIX)/bin
+	install -m 644 README.md LICENSE $(wildcard format/FORMAT.md schema/SCHEMA.md) $(DESTDIR)$(PREFIX)/share/doc/callweave
+
+C_FILES := $(wildcard format/*.[ch] record/*.[ch] analyze/*.[ch] analyze/*/*.[ch] bpf/*.[ch] tests/*.[ch] tests/*/*.[ch])
+format:
+	clang-format -i $(C_FILES)
+lint: $(B)/callweave.skel.h $(B)/schema.inc
+	clang-format --dry-run -Werror $(C_FILES)
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
+		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -Iformat -I$(B) \
+		$(FORMAT_SRC) $(RECORD_SRC) $(ANALYZE_SRC)
+	clang-tidy --quiet --warnings-as-errors='*' \
+		--checks='-*,clang-analyzer-*,bugprone-macro-parentheses,bugprone-sizeof-*,bugprone-suspicious-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
+		$(FORMAT_SRC) $(RECORD_SRC) $(ANALYZE_SRC) -- -std=gnu11 -D_GNU_SOURCE -Iformat -I$(B)
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all static workloads clean
+.PHONY: all static workloads test-programs check demo bench deps install format lint clean
+.SECONDARY:
+.DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

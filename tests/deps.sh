@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Install the packages that building and testing need, and only those that are missing.
+# Quick when nothing is missing. --bench adds the tools that the benchmarks compare with.
+set -euo pipefail
+
+debian=(gcc make libc6-dev binutils clang libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
+	libyaml-dev libcapstone-dev libiberty-dev libsqlite3-dev libcmocka-dev sqlite3 zstd procps)
+fedora=(gcc make glibc-static binutils binutils-devel clang bpftool libbpf-devel elfutils-libelf-devel
+	elfutils-devel zlib-devel libzstd-devel libyaml-devel capstone-devel sqlite-devel sqlite
+	libcmocka-devel zstd libasan libubsan procps-ng)
+
+have_bpftool() {
+	local tool
+	for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool /usr/lib/linux-tools-*/bpftool; do
+		"$tool" version >/dev/null 2>&1 && return
+	done
+	return 1
+}
+
+# Prints those of its arguments that dpkg does not know as installed.
+missing_debs() {
+	local installed
+	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+		awk '$2 == "installed" { print $1 }' || true)
+	comm -23 <(printf '%s\n' "$@" | sort -u) <(sort -u <<<"$installed")
+}
+
+install_debs() {
+	local missing
+	[ "${1:-}" = --bench ] && debian+=(bpftrace)
+	if ! have_bpftool; then
+		if grep -qi '^ID=ubuntu' /etc/os-release; then
+			debian+=(linux-tools-generic)
+		else
+			debian+=(bpftool)
+		fi
+	fi
+	if [ "${1:-}" = --bench ] && ! command -v perf >/dev/null; then
+		if grep -qi '^ID=ubuntu' /etc/os-release; then
+			debian+=(linux-tools-generic)
+		else
+			debian+=(linux-perf)
+		fi
+	fi
+	missing=$(missing_debs "${debian[@]}" | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+	need_root "apt-get install $missing"
+	export DEBIAN_FRONTEND=noninteractive
+	echo "installing: $missing"
+	# shellcheck disable=SC2086 # a list of names
+	apt-get install -qq -y --no-install-recommends $missing >/dev/null 2>&1 && return
+	apt-get update -qq
+	# shellcheck disable=SC2086
+	apt-get install -qq -y --no-install-recommends $missing >/dev/null
+}
+
+install_rpms() {
+	local missing
+	[ "${1:-}" = --bench ] && fedora+=(bpftrace perf)
+	missing=$(rpm -q "${fedora[@]}" 2>/dev/null | awk '/is not installed/ { print $2 }' | tr '\n' ' ' || true)
+	[ -n "$missing" ] || return 0
+	need_root "dnf install $missing"
+	echo "installing: $missing"
+	# shellcheck disable=SC2086
+	dnf install -q -y $missing
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] && return
+	echo "packages are missing: run this with sudo, or install them yourself: $1" >&2
+	exit 1
+}
+
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+	install_debs "$@"
+elif command -v dnf >/dev/null; then
+	install_rpms "$@"
+else
+	for tool in gcc make clang sqlite3 zstd; do
+		command -v "$tool" >/dev/null && continue
+		echo "$tool is missing, and neither apt-get nor dnf is here to install it:" \
+			"install what tests/deps.sh lists (Debian's names: ${debian[*]} bpftool)" >&2
+		exit 1
+	done
+fi
