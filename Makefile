@@ -56,8 +56,12 @@ $(B)/callweave.skel.h: $(B)/callweave.bpf.o
 	$(BPFTOOL) gen skeleton $< name callweave_bpf >$@.tmp && mv $@.tmp $@
 
 # ---- the two programs -----------------------------------------------------------------------------
-$(call objs,$(RECORD_SRC)) $(call asan_objs,$(RECORD_SRC)): | $(B)/callweave.skel.h
-$(call objs,$(ANALYZE_SRC)) $(call asan_objs,$(ANALYZE_SRC)): | $(B)/schema.inc
+# Generated headers must be there before the first compilation; after that the .d files know.
+users = $(shell grep -l -s "\"$(2)\"" $(1))
+SKEL_USERS   := $(if $(call users,record/*.h,callweave.skel.h),$(RECORD_SRC),$(call users,record/*.c,callweave.skel.h))
+SCHEMA_USERS := $(call users,analyze/*.c tests/unit/*.c,schema.inc)
+$(call objs,$(SKEL_USERS)) $(call asan_objs,$(SKEL_USERS)): | $(B)/callweave.skel.h
+$(call objs,$(SCHEMA_USERS)) $(call asan_objs,$(SCHEMA_USERS)): | $(B)/schema.inc
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -107,7 +111,6 @@ $(B)/asan/$(1:.c=): $(B)/asan/$(1:.c=.o) $(addprefix $(B)/asan/,$(call links,$(1
 	$$(CC) $$(CFLAGS) $$(ASAN) $$(LDFLAGS) -o $$@ $$^ -lcmocka -lbpf -lcapstone $$(ANALYZE_LIBS)
 endef
 $(foreach t,$(wildcard tests/unit/test_*.c),$(eval $(call unit_rule,$(t))))
-$(call asan_objs,$(wildcard tests/unit/*.c)): | $(B)/schema.inc
 
 $(B)/asan/callweave-analyze: $(call asan_objs,$(ANALYZE_SRC) $(FORMAT_SRC))
 	$(CC) $(CFLAGS) $(ASAN) $(LDFLAGS) -o $@ $^ $(ANALYZE_LIBS)
