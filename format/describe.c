@@ -47,12 +47,21 @@ int cw_type_describe(const struct cw_type *t, char *buf, size_t size)
 
 #define MAX_NAME 63u
 
-/* One allocation: the type, its fields, and the text that the names point into. */
+/* One allocation: the type, its fields, and behind them the text that the names point into. */
 struct described {
 	struct cw_type type;
-	struct cw_field fields[CW_MAX_FIELDS];
-	char text[];
+	struct cw_field fields[];
 };
+
+/* Fields that text can describe at most: no more memory than the text itself warrants. */
+static size_t field_room(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += text[i] == ' ';
+	return n < CW_MAX_FIELDS ? n : CW_MAX_FIELDS;
+}
 
 static bool name_valid(const char *s)
 {
@@ -131,7 +140,7 @@ static bool parse_field(char *word, struct cw_field *f)
 	return false;
 }
 
-static const char *parse_fields(struct described *d, char **save)
+static const char *parse_fields(struct described *d, size_t room, char **save)
 {
 	uint32_t offset = sizeof(struct cw_rec);
 	bool tail = false;
@@ -143,7 +152,7 @@ static const char *parse_fields(struct described *d, char **save)
 
 		if (tail)
 			return "has a field behind its tail";
-		if (d->type.nfields == CW_MAX_FIELDS)
+		if (d->type.nfields == room)
 			return "has too many fields";
 		if (!parse_field(word, f) || !name_valid(f->name))
 			return "has a malformed field";
@@ -163,17 +172,19 @@ static const char *parse_fields(struct described *d, char **save)
 struct cw_type *cw_type_parse(uint16_t id, uint32_t fixed_size, const char *text, size_t len,
 			      const char **why)
 {
-	struct described *d = calloc(1, sizeof(*d) + len + 1);
-	char *save = NULL, *name, *class;
+	size_t room = field_room(text, len);
+	size_t head = sizeof(struct described) + room * sizeof(struct cw_field);
+	struct described *d = calloc(1, head + len + 1);
+	char *save = NULL, *copy, *name, *class;
 
 	*why = "does not fit in memory";
 	if (!d)
 		return NULL;
-	memcpy(d->text, text, len);
+	copy = memcpy((char *)d + head, text, len);
 	d->type.id = id;
 	d->type.fixed_size = fixed_size;
 	d->type.fields = d->fields;
-	name = strtok_r(d->text, " ", &save);
+	name = strtok_r(copy, " ", &save);
 	class = strtok_r(NULL, " ", &save);
 	d->type.name = name;
 	if (!name || !name_valid(name))
@@ -181,7 +192,7 @@ struct cw_type *cw_type_parse(uint16_t id, uint32_t fixed_size, const char *text
 	else if (!class || !parse_class(class, &d->type.class))
 		*why = "is of no known class";
 	else
-		*why = parse_fields(d, &save);
+		*why = parse_fields(d, room, &save);
 	if (!*why)
 		return &d->type;
 	free(d);

@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writing a capture: frames of records, compressed and written by a thread of the writer's own.
+ * Knows nothing of where records come from. FORMAT.md says what the bytes mean.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include "capture.h"
+#include "describe.h"
+
+#define NBUFS	       4
+#define CHUNK_ROOM     CW_MAX_RECORD /* the chunk record is made last and put before the others */
+#define BUF_SIZE       (65536u + CW_FRAME_BYTES)
+#define MAX_LOST_PAIRS 4000u
+#define FRAME_NS       100000000ull
+#define BLOB_PIECE     61440u
+#define LEVEL	       1
+
+/* One frame being filled, waiting or being compressed. */
+struct buf {
+	struct buf *next;
+	uint8_t *mem; /* CHUNK_ROOM, then records */
+	uint32_t used; /* bytes of records */
+	uint32_t records;
+	uint32_t start; /* where the chunk record begins, once the frame is closed */
+	uint64_t min_ts, max_ts;
+	uint64_t opened_ns;
+	bool blob;
+	bool busy;
+};
+
+struct lost_pair {
+	uint64_t key; /* record type << 32 | cpu */
+	uint64_t count;
+};
+
+struct seek_entry {
+	uint32_t compressed, decompressed;
+};
+
+struct cw_writer {
+	int fd;
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock;	   /* guards everything below but the thread's own */
+	pthread_mutex_t blob_lock; /* one payload at a time fills the blob buffer */
+	pthread_cond_t work, room;
+	struct buf bufs[NBUFS], blob;
+	struct buf *cur, *spare;
+	struct buf *head, **tail; /* closed frames in file order */
+	bool stop;
+	int error;
+	uint64_t seq;
+	uint32_t epoch;
+	struct lost_pair *lost;
+	size_t nlost;
+	struct cw_writer_stats stats;
+	uint8_t class_of[65536]; /* enum cw_class + 1; 0: never described */
+
+	/* the thread's own, and cw_writer_finish's once the thread is gone */
+	ZSTD_CCtx *cctx;
+	uint8_t *out;
+	size_t out_size;
+	struct seek_entry *seek;
+	size_t nseek, seek_room;
+};
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* ---- output ------------------------------------------------------------------------------------- */
+
+static int write_all(int fd, const uint8_t *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done > 0) {
+			p += done;
+			n -= done;
+		} else if (done < 0 && errno == EAGAIN) {
+			struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+			poll(&pfd, 1, -1);
+		} else if (done < 0 && errno != EINTR) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+/* write_all for the caller's thread: a closed pipe is an error here, never a signal. */
+static int write_quietly(int fd, const uint8_t *p, size_t n)
+{
+	static const struct timespec now;
+	sigset_t pipe_only, old, pending;
+	int err;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
+	err = write_all(fd, p, n);
+	if (err == -EPIPE && !sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe_only, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+static int note_frame(struct cw_writer *w, size_t compressed, size_t decompressed)
+{
+	if (w->nseek == w->seek_room) {
+		size_t room = w->seek_room ? 2 * w->seek_room : 256;
+		struct seek_entry *bigger = realloc(w->seek, room * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		w->seek = bigger;
+		w->seek_room = room;
+	}
+	w->seek[w->nseek].compressed = compressed;
+	w->seek[w->nseek++].decompressed = decompressed;
+	return 0;
+}
+
+static int write_frame(struct cw_writer *w, const struct buf *b, size_t *written)
+{
+	size_t size = CHUNK_ROOM - b->start + b->used;
+	size_t n = ZSTD_compress2(w->cctx, w->out, w->out_size, b->mem + b->start, size);
+	int err;
+
+	*written = 0;
+	if (ZSTD_isError(n))
+		return -EIO;
+	err = write_all(w->fd, w->out, n);
+	if (err)
+		return err;
+	*written = n;
+	return note_frame(w, n, size);
+}
+
+static void set_error(struct cw_writer *w, int err)
+{
+	if (err && !w->error)
+		__atomic_store_n(&w->error, err, __ATOMIC_RELEASE);
+}
+
+static void recycle(struct cw_writer *w, struct buf *b)
+{
+	b->used = b->records = 0;
+	b->min_ts = b->max_ts = 0;
+	b->busy = false;
+	if (!b->blob) {
+		b->next = w->spare;
+		w->spare = b;
+	}
+	pthread_cond_broadcast(&w->room);
+}
+
+static void *writer_thread(void *arg)
+{
+	struct cw_writer *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		struct buf *b = w->head;
+		size_t n = 0;
+		int err = w->error;
+
+		if (!b && w->stop)
+			break;
+		if (!b) {
+			pthread_cond_wait(&w->work, &w->lock);
+			continue;
+		}
+		w->head = b->next;
+		if (!w->head)
+			w->tail = &w->head;
+		pthread_mutex_unlock(&w->lock);
+		if (!err)
+			err = write_frame(w, b, &n);
+		pthread_mutex_lock(&w->lock);
+		set_error(w, err);
+		w->stats.bytes += n;
+		w->stats.frames += n != 0;
+		if (b->blob)
+			w->stats.payload_bytes += n;
+		recycle(w, b);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* ---- the header --------------------------------------------------------------------------------- */
+
+struct header {
+	uint8_t *mem;
+	size_t used, room;
+	int error;
+};
+
+static void header_put(struct header *h, const void *fixed, size_t fixed_size, const char *tail)
+{
+	const struct cw_rec *rec = fixed;
+	size_t len = strlen(tail);
+	size_t stride = (fixed_size + len + 7) & ~(size_t)7;
+	struct cw_rec *to;
+
+	if (fixed_size + len > CW_MAX_RECORD || h->used + stride > CW_MAX_HEADER)
+		h->error = -E2BIG;
+	if (!h->error && h->used + stride > h->room) {
+		size_t room = 2 * (h->room + stride);
+		uint8_t *bigger = realloc(h->mem, room);
+
+		if (bigger) {
+			h->mem = bigger;
+			h->room = room;
+		} else {
+			h->error = -ENOMEM;
+		}
+	}
+	if (h->error)
+		return;
+	to = (struct cw_rec *)(h->mem + h->used);
+	memset(to, 0, stride);
+	memcpy(to, fixed, fixed_size);
+	memcpy((uint8_t *)to + fixed_size, tail, len);
+	to->size = fixed_size + len;
+	if (CW_SWAP_FILE)
+		cw_rec_swap(cw_type_by_id(rec->type), to, false);
+	h->used += stride;
+}
+
+static void header_meta(struct header *h, const char *key, const char *value)
+{
+	struct cw_meta m = { .h = { .type = CW_META, .cpu = CW_CPU_NONE } };
+	char *text;
+
+	if (asprintf(&text, "%s=%s", key, value) < 0) {
+		h->error = -ENOMEM;
+		return;
+	}
+	header_put(h, &m, sizeof(m), text);
+	free(text);
+}
+
+static void header_type(struct header *h, const struct cw_type *t)
+{
+	struct cw_type_info info = {
+		.h = { .type = CW_TYPE_INFO, .cpu = CW_CPU_NONE },
+		.id = t->id,
+		.fixed_size = t->fixed_size,
+	};
+	char text[4096];
+
+	cw_type_describe(t, text, sizeof(text));
+	header_put(h, &info, sizeof(info), text);
+}
+
+static void header_capture_id(struct header *h)
+{
+	unsigned char id[16];
+	char hex[2 * sizeof(id) + 1];
+
+	if (getrandom(id, sizeof(id), 0) != sizeof(id)) {
+		h->error = -EIO;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(id); i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	header_meta(h, "capture_id", hex);
+}
+
+static int write_header(struct cw_writer *w, const struct cw_meta_kv *kv)
+{
+	struct header h = { .used = 8 + CW_HEADER_FIXED, .room = 8192 };
+	bool has_id = false;
+	char version[16];
+	int err;
+
+	h.mem = calloc(1, h.room);
+	if (!h.mem)
+		return -ENOMEM;
+	snprintf(version, sizeof(version), "%d", CW_FORMAT_VERSION);
+	header_meta(&h, "format_version", version);
+	for (; kv && kv->key; kv++) {
+		has_id |= !strcmp(kv->key, "capture_id");
+		header_meta(&h, kv->key, kv->value);
+	}
+	if (!has_id)
+		header_capture_id(&h);
+	for (size_t i = 0; i < cw_ntypes; i++)
+		header_type(&h, &cw_types[i]);
+	err = h.error;
+	if (!err) {
+		cw_put32(h.mem, CW_HEADER_FRAME_MAGIC);
+		cw_put32(h.mem + 4, h.used - 8);
+		memcpy(h.mem + 8, CW_FILE_MAGIC, 8);
+		cw_put32(h.mem + 16, CW_FORMAT_VERSION);
+		cw_put32(h.mem + 20, crc32(0, h.mem + 24, h.used - 24));
+		err = write_quietly(w->fd, h.mem, h.used);
+	}
+	if (!err)
+		err = note_frame(w, h.used, 0);
+	w->stats.bytes = h.used;
+	free(h.mem);
+	return err;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+/* The chunk record is made when its frame is closed, right before the records. */
+static void close_frame(struct cw_writer *w, struct buf *b)
+{
+	uint32_t size = sizeof(struct cw_chunk) + w->nlost * sizeof(struct lost_pair);
+	struct cw_chunk *c;
+
+	b->start = CHUNK_ROOM - size;
+	c = (struct cw_chunk *)(b->mem + b->start);
+	memset(c, 0, sizeof(*c));
+	c->h.type = CW_CHUNK;
+	c->h.size = size;
+	c->h.cpu = CW_CPU_NONE;
+	c->h.ts = c->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	c->wall_ns = clock_ns(CLOCK_REALTIME);
+	c->seq = w->seq++;
+	c->min_ts = b->min_ts;
+	c->max_ts = b->max_ts;
+	c->records = b->records;
+	c->epoch = w->epoch;
+	if (w->nlost)
+		memcpy(c->lost, w->lost, w->nlost * sizeof(struct lost_pair));
+	if (CW_SWAP_FILE)
+		cw_rec_swap(cw_type_by_id(CW_CHUNK), &c->h, false);
+	b->next = NULL;
+	b->busy = true;
+	*w->tail = b;
+	w->tail = &b->next;
+	pthread_cond_signal(&w->work);
+}
+
+static void close_current(struct cw_writer *w)
+{
+	if (w->cur)
+		close_frame(w, w->cur);
+	w->cur = NULL;
+}
+
+static int open_frame(struct cw_writer *w)
+{
+	while (!w->spare && !w->error)
+		pthread_cond_wait(&w->room, &w->lock);
+	if (w->error)
+		return w->error;
+	w->cur = w->spare;
+	w->spare = w->cur->next;
+	w->cur->opened_ns = clock_ns(CLOCK_MONOTONIC);
+	return 0;
+}
+
+/* Room for one record of size bytes in b; its padding is cleared. */
+static struct cw_rec *reserve(struct buf *b, uint32_t size)
+{
+	uint32_t stride = (size + 7u) & ~7u;
+	uint8_t *to = b->mem + CHUNK_ROOM + b->used;
+
+	memset(to + stride - 8, 0, 8);
+	b->used += stride;
+	b->records++;
+	return (struct cw_rec *)to;
+}
+
+/* Learn the class of a type that the caller declares while recording. */
+static void note_type(struct cw_writer *w, const struct cw_rec *rec)
+{
+	const struct cw_type_info *info = (const struct cw_type_info *)rec;
+	const char *why;
+	struct cw_type *t;
+
+	if (rec->size < sizeof(*info) || info->id < CW_USER_TYPE_MIN || info->id > UINT16_MAX)
+		return;
+	t = cw_type_parse(info->id, info->fixed_size, info->text,
+			  cw_tail_strlen(rec, info->text), &why);
+	if (t)
+		w->class_of[info->id] = t->class + 1;
+	free(t);
+}
+
+static void note_record(struct cw_writer *w, struct buf *b, const struct cw_rec *rec)
+{
+	w->stats.epoch_records_bytes += cw_rec_stride(rec);
+	if (rec->type == CW_TYPE_INFO)
+		note_type(w, rec);
+	if (w->class_of[rec->type] != CW_CLASS_EVENT + 1)
+		return;
+	w->stats.records++;
+	if (!b->min_ts || rec->ts < b->min_ts)
+		b->min_ts = rec->ts;
+	if (rec->ts > b->max_ts)
+		b->max_ts = rec->ts;
+}
+
+/* Put a record together from two parts. Called with the lock held. */
+static int append_locked(struct cw_writer *w, const struct cw_rec *fixed, size_t fixed_size,
+			 const void *tail, size_t tail_size)
+{
+	size_t size = fixed_size + tail_size;
+	struct cw_rec *to;
+	int err = w->error;
+
+	if (!err && w->cur && w->cur->used + ((size + 7) & ~7ul) > CW_FRAME_BYTES)
+		close_current(w);
+	if (!err && !w->cur)
+		err = open_frame(w);
+	if (err)
+		return err;
+	to = reserve(w->cur, size);
+	memcpy(to, fixed, fixed_size);
+	if (tail_size)
+		memcpy((char *)to + fixed_size, tail, tail_size);
+	to->size = size;
+	note_record(w, w->cur, to);
+	if (CW_SWAP_FILE)
+		cw_rec_swap(cw_type_by_id(to->type), to, false);
+	return 0;
+}
+
+int cw_writer_append(struct cw_writer *w, const struct cw_rec *rec)
+{
+	int err;
+
+	if (rec->size < sizeof(*rec) || rec->size > CW_MAX_RECORD)
+		return -EINVAL;
+	pthread_mutex_lock(&w->lock);
+	err = append_locked(w, rec, rec->size, NULL, 0);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int cw_writer_append_tail(struct cw_writer *w, struct cw_rec *fixed, size_t fixed_size,
+			  const void *tail, size_t tail_size)
+{
+	int err;
+
+	if (fixed_size < sizeof(*fixed))
+		return -EINVAL;
+	if (fixed_size > CW_MAX_RECORD || tail_size > CW_MAX_RECORD - fixed_size)
+		return -E2BIG;
+	fixed->size = fixed_size + tail_size;
+	pthread_mutex_lock(&w->lock);
+	err = append_locked(w, fixed, fixed_size, tail, tail_size);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+/* ---- payloads ----------------------------------------------------------------------------------- */
+
+static void put_piece(struct buf *b, const struct cw_blob *head, const void *data, size_t n)
+{
+	struct cw_blob *to = (struct cw_blob *)reserve(b, sizeof(*head) + n);
+
+	*to = *head;
+	to->h.size = sizeof(*head) + n;
+	if (n)
+		memcpy(to->data, data, n);
+	if (CW_SWAP_FILE)
+		cw_rec_swap(cw_type_by_id(CW_BLOB), &to->h, false);
+}
+
+/* Wait until the blob buffer is free, and make it at its first use. */
+static int open_blob(struct cw_writer *w)
+{
+	int err;
+
+	pthread_mutex_lock(&w->lock);
+	while (w->blob.busy && !w->error)
+		pthread_cond_wait(&w->room, &w->lock);
+	err = w->error;
+	if (!err && !w->blob.mem) {
+		w->blob.mem = malloc(BUF_SIZE);
+		if (!w->blob.mem)
+			err = -ENOMEM;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+		   const void *data, size_t size)
+{
+	struct cw_blob head = {
+		.h = { .type = CW_BLOB, .cpu = CW_CPU_NONE, .ts = clock_ns(CLOCK_MONOTONIC) },
+		.module_id = module_id,
+		.kind = kind,
+		.total = size,
+	};
+	int err;
+
+	pthread_mutex_lock(&w->blob_lock);
+	do {
+		err = open_blob(w);
+		if (err)
+			break;
+		do {
+			size_t n = size - head.offset;
+
+			if (n > BLOB_PIECE)
+				n = BLOB_PIECE;
+			put_piece(&w->blob, &head, (const char *)data + head.offset, n);
+			head.offset += n;
+		} while (head.offset < size &&
+			 w->blob.used + sizeof(head) + BLOB_PIECE <= CW_FRAME_BYTES);
+		pthread_mutex_lock(&w->lock);
+		close_frame(w, &w->blob);
+		pthread_mutex_unlock(&w->lock);
+	} while (head.offset < size);
+	pthread_mutex_unlock(&w->blob_lock);
+	return err;
+}
+
+/* ---- the rest of the interface ------------------------------------------------------------------ */
+
+void cw_writer_lost(struct cw_writer *w, uint32_t kind, uint32_t cpu, uint64_t n)
+{
+	uint64_t key = (uint64_t)kind << 32 | cpu;
+	size_t i = 0;
+
+	pthread_mutex_lock(&w->lock);
+	while (i < w->nlost && w->lost[i].key != key)
+		i++;
+	if (i == w->nlost && i < MAX_LOST_PAIRS) {
+		w->lost[i].key = key;
+		w->lost[i].count = 0;
+		w->nlost++;
+	}
+	/* The last place collects what finds no place of its own: the sum stays right. */
+	w->lost[i < MAX_LOST_PAIRS ? i : MAX_LOST_PAIRS - 1].count += n;
+	pthread_mutex_unlock(&w->lock);
+}
+
+int cw_writer_tick(struct cw_writer *w, uint64_t now_mono_ns)
+{
+	int err;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->cur && now_mono_ns >= w->cur->opened_ns + FRAME_NS)
+		close_current(w);
+	err = w->error;
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+void cw_writer_new_epoch(struct cw_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	close_current(w);
+	w->epoch++;
+	w->stats.epoch_records_bytes = 0;
+	pthread_mutex_unlock(&w->lock);
+}
+
+int cw_writer_error(const struct cw_writer *w)
+{
+	return __atomic_load_n(&w->error, __ATOMIC_ACQUIRE);
+}
+
+void cw_writer_get_stats(const struct cw_writer *w, struct cw_writer_stats *st)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&w->lock;
+
+	pthread_mutex_lock(lock);
+	*st = w->stats;
+	pthread_mutex_unlock(lock);
+}
+
+static int write_seek_table(struct cw_writer *w)
+{
+	size_t body = w->nseek * sizeof(struct seek_entry) + CW_SEEK_FOOTER_SIZE;
+	uint8_t *mem = malloc(8 + body);
+	uint8_t *p = mem;
+	int err;
+
+	if (!mem)
+		return -ENOMEM;
+	cw_put32(p, CW_SEEK_FRAME_MAGIC);
+	cw_put32(p + 4, body);
+	p += 8;
+	for (size_t i = 0; i < w->nseek; i++, p += 8) {
+		cw_put32(p, w->seek[i].compressed);
+		cw_put32(p + 4, w->seek[i].decompressed);
+	}
+	cw_put32(p, w->nseek);
+	p[4] = 0; /* no checksums in the table: each frame has its own */
+	cw_put32(p + 5, CW_SEEK_FOOTER_MAGIC);
+	err = write_quietly(w->fd, mem, 8 + body);
+	if (!err)
+		w->stats.bytes += 8 + body;
+	free(mem);
+	return err;
+}
+
+int cw_writer_finish(struct cw_writer *w, bool clean)
+{
+	if (!w->running)
+		return w->error;
+	pthread_mutex_lock(&w->lock);
+	close_current(w);
+	w->stop = true;
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+	if (clean && !w->error)
+		set_error(w, write_seek_table(w));
+	return w->error;
+}
+
+void cw_writer_free(struct cw_writer *w)
+{
+	if (!w)
+		return;
+	cw_writer_finish(w, false);
+	for (int i = 0; i < NBUFS; i++)
+		free(w->bufs[i].mem);
+	free(w->blob.mem);
+	free(w->lost);
+	free(w->seek);
+	free(w->out);
+	ZSTD_freeCCtx(w->cctx);
+	pthread_cond_destroy(&w->work);
+	pthread_cond_destroy(&w->room);
+	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->blob_lock);
+	free(w);
+}
+
+static int allocate(struct cw_writer *w)
+{
+	w->out_size = ZSTD_compressBound(BUF_SIZE);
+	w->out = malloc(w->out_size);
+	w->cctx = ZSTD_createCCtx();
+	w->lost = calloc(MAX_LOST_PAIRS, sizeof(*w->lost));
+	for (int i = 0; i < NBUFS; i++) {
+		w->bufs[i].mem = malloc(BUF_SIZE);
+		if (!w->bufs[i].mem)
+			return -ENOMEM;
+		recycle(w, &w->bufs[i]);
+	}
+	if (!w->out || !w->cctx || !w->lost)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_checksumFlag, 1);
+	ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_contentSizeFlag, 1);
+	return 0;
+}
+
+/* Signals are for the program's own threads: this one takes none, and meets EPIPE as an error. */
+static int start_thread(struct cw_writer *w)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&w->thread, NULL, writer_thread, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	w->running = !err;
+	return -err;
+}
+
+int cw_writer_new(struct cw_writer **out, int fd, const struct cw_meta_kv *kv)
+{
+	struct cw_writer *w = calloc(1, sizeof(*w));
+	int err;
+
+	*out = NULL;
+	if (!w)
+		return -ENOMEM;
+	w->fd = fd;
+	w->tail = &w->head;
+	w->blob.blob = true;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->blob_lock, NULL);
+	pthread_cond_init(&w->work, NULL);
+	pthread_cond_init(&w->room, NULL);
+	for (size_t i = 0; i < cw_ntypes; i++)
+		w->class_of[cw_types[i].id] = cw_types[i].class + 1;
+	err = allocate(w);
+	if (!err)
+		err = write_header(w, kv);
+	if (!err)
+		err = start_thread(w);
+	if (err) {
+		cw_writer_free(w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
