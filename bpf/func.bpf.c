@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Entries and returns of probed functions. One program serves all probes; the cookie says which one
+ * was hit. Pairing entries with returns is left to the analyzer.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "target.bpf.h"
+#include "stack.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cw_guard);
+} probe_guard SEC(".maps");
+
+/* Nonzero when the stacks of a probe turned out to be garbage. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} probe_no_fp SEC(".maps");
+
+/* The current thread when it is traced, taking it in when its process is. */
+static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *task, __u32 pid, __u32 tid)
+{
+	struct cw_tstate *t = cw_thread_find(tid);
+
+	if (t)
+		return t;
+	if (!bpf_map_lookup_elem(&procs, &pid) && (!cfg.adopt || !cw_proc_add(task, pid)))
+		return NULL;
+	return cw_thread_add(task, pid, tid);
+}
+
+/*
+ * Without frame pointers a walk yields garbage, and every hit another one: when more than a quarter
+ * of the stacks are new after a while, only the address and the caller are kept.
+ */
+static __always_inline void cw_guard_probe(__u32 probe, bool fresh)
+{
+	struct cw_guard *g = bpf_map_lookup_elem(&probe_guard, &probe);
+	__u32 yes = 1;
+
+	if (!g)
+		return;
+	g->taken++;
+	if (!fresh)
+		return;
+	g->fresh++;
+	if (g->taken >= CW_GUARD_HITS && g->fresh > g->taken / 4)
+		bpf_map_update_elem(&probe_no_fp, &probe, &yes, BPF_ANY);
+}
+
+static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstate *t, __u64 cookie,
+					    __u64 caller, __u64 ts)
+{
+	__u32 probe = (__u16)cookie, *no_fp = bpf_map_lookup_elem(&probe_no_fp, &probe);
+	struct cw_stack_req q = {
+		.ts = ts,
+		.seed = t->seed,
+		.caller = caller,
+		.ip = PT_REGS_IP(ctx),
+		.pid = t->pid,
+		.flags = CW_STACK_ENTRY,
+	};
+	struct cw_slot *s;
+	bool fresh;
+	__u64 id;
+
+	if (cookie >> 16 & CW_COOKIE_NO_FP || (no_fp && *no_fp))
+		q.flags |= CW_STACK_NO_FP;
+	s = cw_slot_get();
+	if (!s)
+		return 0;
+	id = cw_stack_take(ctx, s, &q, &fresh);
+	cw_slot_put(s);
+	if (!(q.flags & CW_STACK_NO_FP))
+		cw_guard_probe(probe, fresh);
+	return id;
+}
+
+SEC("uprobe")
+int cw_func_entry(struct pt_regs *ctx)
+{
+	__u64 ts = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), cookie, sp, stack = 0;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct cw_tstate *t = cw_current_traced(task, id >> 32, id);
+	__u64 words[3] = {};
+	struct cw_probe_entry *r;
+
+	if (!t)
+		return 0;
+	cookie = cw_cookie(ctx);
+	sp = PT_REGS_SP(ctx) + (__s32)(cookie >> 32);
+	cw_note_thread(t, task, id, ts);
+#if defined(__TARGET_ARCH_x86)
+	/* The return address, then the arguments that did not fit into registers. */
+	bpf_probe_read_user(words, sizeof(words), (void *)sp);
+#else
+	words[0] = PT_REGS_RET(ctx);
+#endif
+	if (cookie >> 16 & CW_COOKIE_STACK)
+		stack = cw_entry_stack(ctx, t, cookie, words[0], ts);
+	r = cw_reserve(CW_PROBE_ENTRY, sizeof(*r), ts);
+	if (!r)
+		return 0;
+	r->pid = id >> 32;
+	r->tid = id;
+	r->probe_id = (__u16)cookie;
+	r->reserved = 0;
+	r->sp = sp;
+	r->stack = stack;
+	r->args[0] = PT_REGS_PARM1(ctx);
+	r->args[1] = PT_REGS_PARM2(ctx);
+	r->args[2] = PT_REGS_PARM3(ctx);
+	r->args[3] = PT_REGS_PARM4(ctx);
+	r->args[4] = PT_REGS_PARM5(ctx);
+#if defined(__TARGET_ARCH_x86)
+	r->args[5] = ctx->r9;
+	r->args[6] = words[1];
+	r->args[7] = words[2];
+#elif defined(__TARGET_ARCH_arm64)
+	r->args[5] = ((const struct user_pt_regs *)ctx)->regs[5];
+	r->args[6] = ((const struct user_pt_regs *)ctx)->regs[6];
+	r->args[7] = ((const struct user_pt_regs *)ctx)->regs[7];
+#else
+#error "which registers hold arguments six to eight?"
+#endif
+	cw_submit(r, CW_PROBE_ENTRY);
+	return 0;
+}
+
+SEC("uretprobe")
+int cw_func_return(struct pt_regs *ctx)
+{
+	__u64 ts = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct cw_tstate *t = cw_thread_find(id);
+	struct cw_probe_return *r;
+
+	if (!t)
+		return 0;
+	cw_note_thread(t, task, id, ts);
+	r = cw_reserve(CW_PROBE_RETURN, sizeof(*r), ts);
+	if (!r)
+		return 0;
+	r->pid = id >> 32;
+	r->tid = id;
+	r->probe_id = (__u16)cw_cookie(ctx);
+	r->reserved = 0;
+	r->sp = PT_REGS_SP(ctx);
+	r->ret = PT_REGS_RC(ctx);
+	cw_submit(r, CW_PROBE_RETURN);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
