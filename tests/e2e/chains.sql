@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- Hold the chains of an imported capture against the truth (attached as t). Prints lines
+-- WHAT|GOT|RELATION|LIMIT. The capture holds the whole run of the workload.
+
+CREATE TEMP TABLE h AS SELECT * FROM main.hop;
+CREATE INDEX temp.h_at ON h(target_tid, start_ts);
+CREATE TEMP TABLE off AS
+SELECT th.tid AS tid, o.ts AS ts
+FROM main.offcpu o JOIN main.thread th USING(utid);
+CREATE INDEX temp.off_at ON off(tid, ts);
+
+-- Which of the capture's hops is which of the truth's: the one whose work has the program's own
+-- clock reading in it.
+CREATE TEMP TABLE pair AS
+SELECT x.rowid AS truth, x.request, x.hop, x.tag, x.submit_ns, x.start_ns, x.end_ns AS true_end, x.cpu_ns,
+	x.source_tid AS true_source, x.key AS true_key, x.doubled,
+	h.*, c.complete, p.flags
+FROM t.hop x
+JOIN h ON h.target_tid = x.target_tid AND h.target = x.target
+	AND h.start_ts <= x.start_ns AND h.end_ts >= x.start_ns
+JOIN main.chain c USING(chain_id)
+JOIN main.path p USING(chain_id)
+WHERE x.start_ns IS NOT NULL;
+
+-- A thread that lost the CPU between a probe and the program's own clock reading.
+CREATE TEMP TABLE disturbed AS
+SELECT DISTINCT truth, chain_id FROM pair
+WHERE EXISTS (SELECT 1 FROM off WHERE tid = target_tid AND ts BETWEEN start_ts AND start_ns)
+	OR EXISTS (SELECT 1 FROM off WHERE tid = source_tid AND ts BETWEEN submit_ts AND submit_ns)
+	OR EXISTS (SELECT 1 FROM off WHERE tid = target_tid AND ts BETWEEN true_end AND end_ts);
+
+CREATE TEMP TABLE error AS
+SELECT abs(queue_ns - (start_ns - submit_ns)) AS queue_error,
+	abs(work_ns - (true_end - start_ns)) AS work_error,
+	abs(oncpu_ns - cpu_ns) > max(50000, cpu_ns / 50) AS cpu_off
+FROM pair p
+WHERE doubled = 0 AND NOT EXISTS (SELECT 1 FROM disturbed d WHERE d.truth = p.truth AND d.chain_id = p.chain_id);
+
+CREATE TEMP TABLE wanted AS
+SELECT request FROM t.hop WHERE cancelled = 0 AND doubled = 0 GROUP BY request
+HAVING count(start_ns) = (SELECT count(DISTINCT hop) FROM t.hop);
+
+SELECT 'requests whose chain was found',
+	(SELECT count(*) FROM wanted w WHERE EXISTS (
+		SELECT 1 FROM pair WHERE request = w.request GROUP BY chain_id
+		HAVING count(*) = (SELECT count(DISTINCT hop) FROM t.hop))),
+	'=', (SELECT count(*) FROM wanted);
+SELECT 'chains that join two requests without a flag',
+	(SELECT count(*) FROM (SELECT chain_id FROM pair WHERE flags = '' GROUP BY chain_id
+		HAVING count(DISTINCT request) > 1)), '=', 0;
+SELECT 'hops with another key or another source than the truth, without a flag',
+	(SELECT count(*) FROM pair WHERE flags = '' AND (key <> printf('0x%016x', true_key)
+		OR source_tid <> true_source OR submit_ts > submit_ns OR submit_ns > start_ts)), '=', 0;
+SELECT 'chains that are nobody''s',
+	(SELECT count(*) FROM main.chain WHERE chain_id NOT IN (SELECT chain_id FROM pair)), '=', 0;
+SELECT 'unflagged hops whose parts do not add up',
+	(SELECT count(*) FROM h JOIN main.path p USING(chain_id) WHERE p.flags = ''
+		AND oncpu_ns + blocked_ns + runq_ns + preempted_ns <> work_ns), '=', 0;
+SELECT 'unflagged hops with unknown time',
+	(SELECT count(*) FROM h JOIN main.path p USING(chain_id) WHERE p.flags = ''
+		AND coalesce(unknown_ns, -1) <> 0), '=', 0;
+SELECT 'hops compared', (SELECT count(*) FROM error), '>=',
+	(SELECT count(*) / 2 FROM t.hop WHERE start_ns IS NOT NULL AND doubled = 0);
+SELECT 'queue: median error, ns',
+	(SELECT queue_error FROM error ORDER BY queue_error LIMIT 1 OFFSET (SELECT count(*) / 2 FROM error)),
+	'<=', 50000;
+SELECT 'queue: p99 error, ns',
+	(SELECT queue_error FROM error ORDER BY queue_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
+	'<=', 1000000;
+SELECT 'work: median error, ns',
+	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) / 2 FROM error)),
+	'<=', 50000;
+SELECT 'work: p99 error, ns',
+	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
+	'<=', 1000000;
+SELECT 'on-CPU off by more than 50 us or 2 %, of 100',
+	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', 1;

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A wait for a mutex: the futex's address and duration, and who released it, observed in the act.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+
+for how in pid exec; do
+	record_$how $how trace_lock_test --count 8 -- --attribution --ret function_to_trace
+	import $how || continue
+	expect "$how: calls and their return values" "$(query $how \
+		"SELECT count(*), count(dur), min(ret), max(ret) FROM call WHERE function = 'function_to_trace'")" \
+		"$(query $how "SELECT count(*), count(*), min(ret), max(ret) FROM t.lock")"
+	expect "$how: calls whose parts do not add up, or with unknown time" "$(query $how \
+		"SELECT count(*) FROM slice WHERE unknown_ns <> 0
+			OR oncpu_ns + blocked_ns + runq_ns + preempted_ns <> dur OR oncpu_ns IS NULL")" 0
+	expect "$how: durations off by more than 1 ms" "$(query $how \
+		"SELECT count(*) FROM t.lock l WHERE NOT EXISTS (SELECT 1 FROM slice s WHERE s.ts <= l.start_ns
+			AND s.ts + s.dur >= l.end_ns AND abs(s.dur - (l.end_ns - l.start_ns)) < 1000000)")" 0
+	expect "$how: on-CPU times off by more than 50 us" "$(query $how \
+		"SELECT count(*) FROM t.lock l JOIN slice s ON s.ts <= l.start_ns AND s.ts + s.dur >= l.end_ns
+		 WHERE abs(s.oncpu_ns - l.cpu_ns) > 50000")" 0
+	expect "$how: rounds whose futex wait names address, duration and the observed waker" "$(query $how \
+		"SELECT count(DISTINCT l.round) FROM t.lock l JOIN futex_wait w
+		 ON w.tid = l.waiter_tid AND w.ts BETWEEN l.start_ns AND l.end_ns
+		 WHERE w.address = l.mutex AND abs(w.dur - (l.end_ns - l.start_ns)) < 5000000
+			AND w.waker_tid = l.holder_tid AND w.waker_evidence = 'observed'
+			AND EXISTS (SELECT 1 FROM callstack c
+				WHERE c.stack_id = w.waker_stack_id AND c.function = 'lock_holder_main')")" 8
+	"$analyze" "$tmp/$how.cwc" >"$tmp/$how.txt" 2>"$tmp/$how.err" || fail "$how: report: $(cat "$tmp/$how.err")"
+	for text in 'RETURN ret=0x0000000000123456 (1193046) duration=2[0-9][0-9]' \
+		"wait=futex operation=wait address=$(query $how "SELECT mutex FROM t.lock LIMIT 1") duration=2[0-9][0-9]" \
+		'waker .*trace_lock_test' 'waker #.*lock_holder_main' observed; do
+		grep -q -- "$text" "$tmp/$how.txt" || fail "$how: the report has no '$text'"
+	done
+done
+finish

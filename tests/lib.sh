@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# What the end-to-end tests share. Sourced with the test's own arguments: BUILD and an empty folder.
+# shellcheck disable=SC2034 # used by the tests
+set -u
+build=$(realpath "$1")
+tmp=$(realpath "$2")
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+record=$build/callweave-record
+analyze=$build/callweave-analyze
+workloads=$build/workloads
+export XDG_CACHE_HOME=$tmp/cache
+unset DEBUGINFOD_URLS
+failures=0
+pids=()
+
+# The two hops of most workloads.
+pool_hops=(--async-hop submit_compute_task,2,process_request,1
+	--async-hop submit_storage_task,2,write_result,1)
+
+# Stops what the test started and left running, by the ids it noted.
+cleanup() {
+	local pid
+	for pid in "${pids[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	wait 2>/dev/null
+}
+trap cleanup EXIT
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# A check that failed; the test goes on and fails at its end.
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# A figure worth a place in the suite's line for this test.
+note() {
+	echo "# $*"
+}
+
+finish() {
+	[ $failures = 0 ] || echo "$failures checks failed"
+	exit $((failures > 0))
+}
+
+need_tracing() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
+	[ -x "$record" ] || skip "no recorder was built"
+}
+
+expect() { # WHAT GOT WANTED
+	[ "$2" = "$3" ] && return
+	fail "$1: got '$2', wanted '$3'"
+}
+
+at_most() { # WHAT GOT LIMIT
+	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a <= b) }' && return
+	fail "$1: got '$2', the limit is $3"
+}
+
+at_least() { # WHAT GOT LIMIT
+	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a >= b) }' && return
+	fail "$1: got '$2', wanted at least $3"
+}
+
+# Waits up to 20 s for a command to succeed.
+wait_for() {
+	local i
+	for ((i = 0; i < 2000; i++)); do
+		"$@" 2>/dev/null && return
+		sleep 0.01
+	done
+	fail "gave up waiting for: $*"
+	return 1
+}
+
+recorder_ready() { # LOG PID: it says so, or it is gone
+	grep -qi 'recording' "$1" || ! kill -0 "$2"
+}
+
+# Record a running workload by its PID, from before its start to its end.
+# record_pid NAME WORKLOAD [ITS OPTIONS] -- [RECORDER OPTIONS]; leaves NAME.cwc, NAME.truth, NAME.log
+record_pid() {
+	local name=$1 program=$2 target=() pid status
+	shift 2
+	while [ "$1" != -- ]; do
+		target+=("$1")
+		shift
+	done
+	shift
+	rm -f "$tmp/$name.go"
+	"$workloads/$program" --start-file "$tmp/$name.go" --truth "$tmp/$name.truth" "${target[@]}" \
+		>"$tmp/$name.out" 2>&1 &
+	target_pid=$!
+	pids+=("$target_pid")
+	wait_for grep -q PID "$tmp/$name.out"
+	"$record" -p $target_pid -o "$tmp/$name.cwc" "$@" >"$tmp/$name.log" 2>&1 &
+	recorder_pid=$!
+	pids+=("$recorder_pid")
+	wait_for recorder_ready "$tmp/$name.log" $recorder_pid
+	: >"$tmp/$name.go"
+	wait $target_pid
+	wait $recorder_pid
+	status=$?
+	expect "$name: recorder's exit status" $status 0
+	[ $status = 0 ] || cat "$tmp/$name.log"
+	forget $target_pid $recorder_pid
+}
+
+# The same, started by the recorder.
+record_exec() {
+	local name=$1 program=$2 target=() status
+	shift 2
+	while [ "$1" != -- ]; do
+		target+=("$1")
+		shift
+	done
+	shift
+	"$record" -o "$tmp/$name.cwc" "$@" --exec "$workloads/$program" -- --truth "$tmp/$name.truth" \
+		"${target[@]}" >"$tmp/$name.out" 2>"$tmp/$name.log"
+	status=$?
+	expect "$name: recorder's exit status" $status 0
+	[ $status = 0 ] || cat "$tmp/$name.log"
+}
+
+forget() { # PIDs that ended
+	local pid keep=() gone=" $* "
+	for pid in "${pids[@]}"; do
+		[[ $gone == *" $pid "* ]] || keep+=("$pid")
+	done
+	pids=("${keep[@]}")
+}
+
+# NAME.cwc to NAME.db, and NAME.truth into NAME.truth.db.
+import() { # NAME [IMPORT OPTIONS]
+	local name=$1
+	shift
+	rm -f "$tmp/$name.db"
+	"$analyze" import "$tmp/$name.cwc" -o "$tmp/$name.db" "$@" >"$tmp/$name.import" 2>&1 ||
+		{
+			fail "$name: import failed"
+			cat "$tmp/$name.import"
+			return 1
+		}
+	[ -e "$tmp/$name.truth" ] || return 0
+	rm -f "$tmp/$name.truth.db"
+	sqlite3 "$tmp/$name.truth.db" -cmd "PRAGMA synchronous=off" -cmd ".parameter set :file '$tmp/$name.truth'" \
+		<"$here/e2e/truth.sql" || fail "$name: cannot load the truth"
+}
+
+# One value or list from NAME's database, with the truth attached as t.
+query() { # NAME SQL
+	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$1.truth.db' AS t" "$tmp/$1.db" "$2"
+}
+
+# Check every chain of NAME against the truth; see chains.sql. The figures go to NAME.figures.
+check_chains() { # NAME
+	local name=$1 line what got relation limit
+	cp "$tmp/$name.db" "$tmp/$name.work.db"
+	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$name.truth.db' AS t" "$tmp/$name.work.db" \
+		<"$here/e2e/chains.sql" >"$tmp/$name.figures" || fail "$name: the comparison failed"
+	[ -s "$tmp/$name.figures" ] || fail "$name: the comparison gave nothing"
+	while IFS='|' read -r what got relation limit; do
+		case $relation in
+		'=') expect "$name: $what" "$got" "$limit" ;;
+		'<=') at_most "$name: $what" "$got" "$limit" ;;
+		'>=') at_least "$name: $what" "$got" "$limit" ;;
+		*) fail "$name: no relation in '$what|$got|$relation|$limit'" ;;
+		esac
+	done <"$tmp/$name.figures"
+	cat "$tmp/$name.figures"
+	rm -f "$tmp/$name.work.db"
+}
