@@ -130,10 +130,13 @@ struct cw_problem {
 };
 
 /*
- * Open path ("-" is standard input) or fd. On failure returns a negative errno and writes a
- * sentence to err (-EINVAL foreign file, -ENODATA empty, -EPROTONOSUPPORT newer format).
+ * Open path ("-" is standard input). On failure returns a negative errno and writes a
+ * sentence to err (-EINVAL foreign file, -ENODATA empty, -EPROTONOSUPPORT
+ * newer format, -EBADMSG cut or damaged within the header).
  */
 int cw_reader_open(struct cw_reader **out, const char *path, char *err, size_t errsize);
+/* The same for a descriptor, which stays the caller's; name is used in messages. */
+int cw_reader_open_fd(struct cw_reader **out, int fd, const char *name, char *err, size_t errsize);
 void cw_reader_free(struct cw_reader *r);
 
 /*

@@ -61,10 +61,10 @@ static inline uint32_t cw_get32(const uint8_t *p)
 #define CW_SEEK_FRAME_MAGIC   0x184D2A5Eu
 #define CW_SEEK_FOOTER_MAGIC  0x8F92EAB1u
 #define CW_SEEK_FOOTER_SIZE   9u
-#define CW_FILE_MAGIC	      "CWCAPTUR"
-#define CW_HEADER_FIXED	      16u /* payload bytes before the first header record */
-#define CW_MAX_HEADER	      (1u << 20)
-#define CW_FRAME_BYTES	      (1u << 20) /* records that close a frame */
-#define CW_MAX_FRAME	      (8u << 20) /* decompressed bytes a reader accepts */
+#define CW_FILE_MAGIC         "CWCAPTUR"
+#define CW_HEADER_FIXED       16u /* payload bytes before the first header record */
+#define CW_MAX_HEADER         (1u << 20)
+#define CW_FRAME_BYTES        (1u << 20) /* records that close a frame */
+#define CW_MAX_FRAME          (8u << 20) /* decompressed bytes a reader accepts */
 
 #endif

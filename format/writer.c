@@ -18,18 +18,18 @@
 #include "capture.h"
 #include "describe.h"
 
-#define NBUFS	       4
+#define NBUFS          4
 #define CHUNK_ROOM     CW_MAX_RECORD /* the chunk record is made last and put before the others */
 #define BUF_SIZE       (65536u + CW_FRAME_BYTES)
 #define MAX_LOST_PAIRS 4000u
 #define FRAME_NS       100000000ull
 #define BLOB_PIECE     61440u
-#define LEVEL	       1
+#define LEVEL          1
 
 /* One frame being filled, waiting or being compressed. */
 struct buf {
 	struct buf *next;
-	uint8_t *mem; /* CHUNK_ROOM, then records */
+	uint8_t *mem;  /* CHUNK_ROOM, then records */
 	uint32_t used; /* bytes of records */
 	uint32_t records;
 	uint32_t start; /* where the chunk record begins, once the frame is closed */
@@ -52,7 +52,7 @@ struct cw_writer {
 	int fd;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock;	   /* guards everything below but the thread's own */
+	pthread_mutex_t lock;      /* guards everything below but the thread's own */
 	pthread_mutex_t blob_lock; /* one payload at a time fills the blob buffer */
 	pthread_cond_t work, room;
 	struct buf bufs[NBUFS], blob;
@@ -83,7 +83,8 @@ static uint64_t clock_ns(clockid_t id)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* ---- output ------------------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------------
+ */
 
 static int write_all(int fd, const uint8_t *p, size_t n)
 {
@@ -94,7 +95,7 @@ static int write_all(int fd, const uint8_t *p, size_t n)
 			p += done;
 			n -= done;
 		} else if (done < 0 && errno == EAGAIN) {
-			struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+			struct pollfd pfd = {.fd = fd, .events = POLLOUT};
 
 			poll(&pfd, 1, -1);
 		} else if (done < 0 && errno != EINTR) {
@@ -206,7 +207,8 @@ static void *writer_thread(void *arg)
 	return NULL;
 }
 
-/* ---- the header --------------------------------------------------------------------------------- */
+/* ---- the header ---------------------------------------------------------------------------------
+ */
 
 struct header {
 	uint8_t *mem;
@@ -248,7 +250,7 @@ static void header_put(struct header *h, const void *fixed, size_t fixed_size, c
 
 static void header_meta(struct header *h, const char *key, const char *value)
 {
-	struct cw_meta m = { .h = { .type = CW_META, .cpu = CW_CPU_NONE } };
+	struct cw_meta m = {.h = {.type = CW_META, .cpu = CW_CPU_NONE}};
 	char *text;
 
 	if (asprintf(&text, "%s=%s", key, value) < 0) {
@@ -262,7 +264,7 @@ static void header_meta(struct header *h, const char *key, const char *value)
 static void header_type(struct header *h, const struct cw_type *t)
 {
 	struct cw_type_info info = {
-		.h = { .type = CW_TYPE_INFO, .cpu = CW_CPU_NONE },
+		.h = {.type = CW_TYPE_INFO, .cpu = CW_CPU_NONE},
 		.id = t->id,
 		.fixed_size = t->fixed_size,
 	};
@@ -288,7 +290,7 @@ static void header_capture_id(struct header *h)
 
 static int write_header(struct cw_writer *w, const struct cw_meta_kv *kv)
 {
-	struct header h = { .used = 8 + CW_HEADER_FIXED, .room = 8192 };
+	struct header h = {.used = 8 + CW_HEADER_FIXED, .room = 8192};
 	bool has_id = false;
 	char version[16];
 	int err;
@@ -322,7 +324,8 @@ static int write_header(struct cw_writer *w, const struct cw_meta_kv *kv)
 	return err;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------
+ */
 
 /* The chunk record is made when its frame is closed, right before the records. */
 static void close_frame(struct cw_writer *w, struct buf *b)
@@ -394,8 +397,8 @@ static void note_type(struct cw_writer *w, const struct cw_rec *rec)
 
 	if (rec->size < sizeof(*info) || info->id < CW_USER_TYPE_MIN || info->id > UINT16_MAX)
 		return;
-	t = cw_type_parse(info->id, info->fixed_size, info->text,
-			  cw_tail_strlen(rec, info->text), &why);
+	t = cw_type_parse(info->id, info->fixed_size, info->text, cw_tail_strlen(rec, info->text),
+			  &why);
 	if (t)
 		w->class_of[info->id] = t->class + 1;
 	free(t);
@@ -468,7 +471,8 @@ int cw_writer_append_tail(struct cw_writer *w, struct cw_rec *fixed, size_t fixe
 	return err;
 }
 
-/* ---- payloads ----------------------------------------------------------------------------------- */
+/* ---- payloads -----------------------------------------------------------------------------------
+ */
 
 static void put_piece(struct buf *b, const struct cw_blob *head, const void *data, size_t n)
 {
@@ -504,7 +508,7 @@ int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind ki
 		   const void *data, size_t size)
 {
 	struct cw_blob head = {
-		.h = { .type = CW_BLOB, .cpu = CW_CPU_NONE, .ts = clock_ns(CLOCK_MONOTONIC) },
+		.h = {.type = CW_BLOB, .cpu = CW_CPU_NONE, .ts = clock_ns(CLOCK_MONOTONIC)},
 		.module_id = module_id,
 		.kind = kind,
 		.total = size,
@@ -533,7 +537,8 @@ int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind ki
 	return err;
 }
 
-/* ---- the rest of the interface ------------------------------------------------------------------ */
+/* ---- the rest of the interface ------------------------------------------------------------------
+ */
 
 void cw_writer_lost(struct cw_writer *w, uint32_t kind, uint32_t cpu, uint64_t n)
 {
