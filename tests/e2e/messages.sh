@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What goes wrong is said in one clear sentence on stderr, with exit status 1, or 2 for usage.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+
+# says STATUS PATTERN COMMAND...: the command ends with STATUS, prints nothing on stdout, and its
+# message is one line (two for usage, with the hint to --help) that matches PATTERN.
+says() {
+	local status=$1 pattern=$2 got lines
+	shift 2
+	timeout 30 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	got=$?
+	lines=$(wc -l <"$tmp/err")
+	[ $got = "$status" ] || fail "$*: exit status $got, wanted $status: $(cat "$tmp/err")"
+	grep -qiE -- "$pattern" "$tmp/err" || fail "$*: no '$pattern' in: $(cat "$tmp/err")"
+	[ "$lines" -ge 1 ] && [ "$lines" -le "$status" ] ||
+		fail "$*: $lines lines instead of one sentence: $(cat "$tmp/err")"
+	[ -s "$tmp/out" ] && fail "$*: wrote to stdout: $(head -n 3 "$tmp/out")"
+	checked=$((checked + 1))
+}
+checked=0
+
+"$workloads/trace_lock_test" --count 0 >"$tmp/target" &
+target=$!
+pids+=($target)
+wait_for grep -q PID "$tmp/target"
+cwc=$tmp/x.cwc
+
+# The recorder.
+says 1 'no.*process.*4194303|4194303.*no such|4194303.*not' "$record" -p 4194303 -o "$cwc" f
+says 1 'function_to_trac[^e].*function_to_trace|function_to_trac.*function_to_trace' \
+	"$record" -p $target -o "$cwc" function_to_trac
+says 1 'no_such_function_at_all' "$record" -p $target -o "$cwc" no_such_function_at_all
+says 1 'not an? ELF' "$record" -o "$cwc" /etc/passwd main
+says 1 '/no/such/file.*no such file' "$record" -o "$cwc" /no/such/file main
+says 1 'no/such/program.*no such file' "$record" -o "$cwc" --exec /no/such/program main
+says 1 'no/such/folder' "$record" -p $target -o /no/such/folder/x.cwc function_to_trace
+says 1 'no space' "$record" -p $target --duration 1 -o /dev/full function_to_trace
+says 1 'libnosuch' "$record" -p $target --module libnosuch.so -o "$cwc" function_to_trace
+says 2 'nothing to trace|-p PID' "$record" function_to_trace
+says 2 'which function|function' "$record" -p $target
+says 2 'abc' "$record" -p abc function_to_trace
+says 2 'async-hop|SOURCE|a,b' "$record" -p $target --async-hop a,b
+says 2 '9' "$record" -p $target --async-hop function_to_trace,9,function_to_trace
+says 2 'ring-size' "$record" -p $target --ring-size 12345 function_to_trace
+says 2 'exclude' "$record" -p $target --exec /bin/true function_to_trace
+says 2 'unrecognized|no-such-option' "$record" --no-such-option
+
+# Without privileges: which one is missing.
+cp "$record" "$tmp/recorder"
+chmod 755 "$tmp" "$tmp/recorder"
+setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$workloads/trace_lock_test" --count 0 \
+	>"$tmp/target2" 2>/dev/null &
+other=$!
+pids+=($other)
+wait_for grep -q PID "$tmp/target2"
+chmod 777 "$tmp"
+says 1 'CAP_(BPF|PERFMON|SYS_ADMIN)' setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	--bounding-set=-all "$tmp/recorder" -p $other -o "$tmp/user.cwc" function_to_trace
+
+# Without BTF: a mount namespace in which the kernel shows none.
+says 1 'BTF' unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$record' -p $target -o '$cwc' function_to_trace"
+
+# The analyzer.
+"$record" -p $target --duration 1 --attribution -o "$tmp/good.cwc" function_to_trace 2>"$tmp/log" ||
+	fail "cannot record: $(cat "$tmp/log")"
+: >"$tmp/empty.cwc"
+head -c 5000 /usr/share/common-licenses/GPL-2 >"$tmp/foreign.cwc"
+head -c 40 "$tmp/good.cwc" >"$tmp/stub.cwc"
+for command in report import 'dump --validate' sql; do
+	args=()
+	[ "$command" = import ] && args=(-o "$tmp/x.db")
+	last=()
+	[ "$command" = sql ] && last=('SELECT 1')
+	# shellcheck disable=SC2086 # a command and its option
+	says 1 'empty' "$analyze" $command "$tmp/empty.cwc" "${args[@]}" "${last[@]}"
+	# shellcheck disable=SC2086
+	says 1 'not a (callweave )?capture|no capture' "$analyze" $command "$tmp/foreign.cwc" "${args[@]}" "${last[@]}"
+	# shellcheck disable=SC2086
+	says 1 'no such file' "$analyze" $command "$tmp/nothing.cwc" "${args[@]}" "${last[@]}"
+	# shellcheck disable=SC2086
+	says 1 'is a directory' "$analyze" $command "$tmp" "${args[@]}" "${last[@]}"
+done
+says 1 'stub.cwc' "$analyze" import "$tmp/stub.cwc" -o "$tmp/x.db"
+cp "$tmp/good.cwc" "$tmp/secret.cwc"
+chmod 000 "$tmp/secret.cwc"
+cp "$analyze" "$tmp/analyzer"
+chmod 755 "$tmp/analyzer"
+says 1 'permission denied' setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all \
+	"$tmp/analyzer" import "$tmp/secret.cwc" -o "$tmp/x.db"
+says 1 'no such table.*nowhere' "$analyze" sql "$tmp/good.cwc" 'SELECT * FROM nowhere'
+says 1 'syntax' "$analyze" sql "$tmp/good.cwc" 'SELEC 1'
+says 1 'read-?only|readonly|authoriz' "$analyze" sql "$tmp/good.cwc" 'DELETE FROM slice'
+says 1 'no_such_source' "$analyze" "$tmp/good.cwc" --async-hop no_such_source,1,function_to_trace,1
+says 1 'no space|full' "$analyze" import "$tmp/good.cwc" -o /dev/full
+says 2 'abc' "$analyze" "$tmp/good.cwc" --min-total-ms abc
+says 2 'xml' "$analyze" "$tmp/good.cwc" --format xml
+says 2 'unrecognized|no-such-option' "$analyze" "$tmp/good.cwc" --no-such-option
+
+# A capture of a newer format: the version in the plain header is one more.
+if [ -x "$build/tests/capture_edit" ]; then
+	"$build/tests/capture_edit" "$tmp/good.cwc" "$tmp/newer.cwc" --format-version 99 2>"$tmp/log" &&
+		says 1 'newer|version 99' "$analyze" import "$tmp/newer.cwc" -o "$tmp/x.db"
+fi
+
+# A reader that goes away is no error worth a word.
+"$analyze" sql "$tmp/good.cwc" 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT i FROM n' \
+	2>"$tmp/err" | head -n 1 >/dev/null
+[ -s "$tmp/err" ] && fail "a closed pipe is complained about: $(cat "$tmp/err")"
+
+# A disk that fills up while importing.
+mkdir "$tmp/small"
+says 1 'no space|full' unshare -m sh -c "mount -t tmpfs -o size=64k none '$tmp/small' && exec '$analyze' import '$tmp/good.cwc' -o '$tmp/small/x.db'"
+note "$checked messages"
+finish

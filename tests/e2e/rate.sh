@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A high rate: nothing is lost at 30,000 handoffs a second; what does not fit into a tiny ring is
+# counted; a program without frame pointers does not fill the capture with stacks.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+
+hop=(--async-hop submit_item,2,handle_item,1)
+
+# Lossless, in bounded memory.
+peak_of_recorder() { # LOG: the recorder's greatest resident size in KiB, while it lives
+	local kb peak=0
+	while kill -0 "$1" 2>/dev/null; do
+		kb=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$1/status" 2>/dev/null)
+		[ "${kb:-0}" -gt $peak ] && peak=$kb
+		sleep 0.1
+	done
+	echo $peak
+}
+rm -f "$tmp/go"
+"$workloads/queue_bench" --rate 30000 --seconds 8 --start-file "$tmp/go" --truth "$tmp/full.truth" >"$tmp/full.out" &
+target=$!
+pids+=($target)
+wait_for grep -q PID "$tmp/full.out"
+"$record" -p $target "${hop[@]}" -o "$tmp/full.cwc" handle_item >"$tmp/full.log" 2>&1 &
+recorder=$!
+pids+=($recorder)
+wait_for recorder_ready "$tmp/full.log" $recorder
+: >"$tmp/go"
+peak=$(peak_of_recorder $recorder)
+wait $target $recorder
+forget $target $recorder
+at_most "peak resident size of the recorder, KiB" "$peak" 65536
+at_least "peak resident size that was seen, KiB" "$peak" 1000
+at_least "handoffs a second of the workload itself" "$(awk '$1 == "handoffs" { print $6 }' "$tmp/full.out")" 28000
+if import full; then
+	expect "events lost" "$(query full "SELECT coalesce(sum(count), 0) FROM loss")" 0
+	for f in submit_item handle_item; do
+		expect "calls of $f" "$(query full "SELECT count(*) FROM call WHERE function = '$f'")" \
+			"$(query full "SELECT calls FROM t.calls WHERE function = '$f'")"
+	done
+	expect "complete chains" "$(query full "SELECT count(*) FROM chain WHERE complete")" \
+		"$(query full "SELECT calls FROM t.calls WHERE function = 'handle_item'")"
+	note "$(query full "SELECT calls FROM t.calls LIMIT 1") handoffs, none lost, recorder $((peak / 1024)) MiB"
+fi
+
+# A ring that is much too small: received + lost is what happened, and chains that it touches say so.
+record_pid tiny queue_bench --seconds 2 -- "${hop[@]}" --ring-size 8K handle_item
+if import tiny; then
+	lost() { # KIND
+		query tiny "SELECT coalesce(sum(count), 0) FROM loss WHERE kind = '$1'"
+	}
+	at_least "entries lost with a tiny ring" "$(lost probe_entry)" 1
+	expect "entries received and lost" \
+		"$(($(query tiny "SELECT count(*) FROM slice") + $(lost probe_entry)))" \
+		"$(query tiny "SELECT sum(calls) FROM t.calls")"
+	expect "complete chains without a flag whose duration or source is not the truth's order" "$(query tiny \
+		"SELECT count(*) FROM chain c JOIN path p USING(chain_id) JOIN hop h USING(chain_id)
+		 WHERE p.flags = '' AND (h.queue_ns < 0 OR h.work_ns < 0
+			OR h.oncpu_ns + h.blocked_ns + h.runq_ns + h.preempted_ns <> h.work_ns)")" 0
+	at_least "chains with a flag" "$(query tiny "SELECT count(*) FROM path WHERE flags <> ''")" 1
+fi
+
+# No frame pointers: the stacks of a function are few, and say that they are cut.
+record_pid nofp queue_bench_nofp --seconds 2 -- "${hop[@]}" handle_item
+if import nofp; then
+	at_most "distinct stacks of entries" "$(query nofp "SELECT count(DISTINCT stack_id) FROM slice")" 50
+	at_least "stacks marked as address and caller only" \
+		"$(query nofp "SELECT count(*) FROM stack WHERE caller_only")" 1
+	expect "callers of the probed functions" "$(query nofp \
+		"SELECT group_concat(DISTINCT c.function) FROM slice s JOIN callstack c USING(stack_id) WHERE c.depth = 1
+		 ORDER BY 1")" "main,consumer_main"
+fi
+finish
