@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Owns the way from table frame to table symbol: groups frames by module, has each group named and
+ * writes the rows. Must not know ELF or DWARF.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database.h"
+#include "say.h"
+#include "symbolize.h"
+#include "symbolize_module.h"
+#include "symbolize_pool.h"
+
+#define obstack_chunk_alloc malloc
+#define obstack_chunk_free  free
+
+volatile sig_atomic_t cw_symbolize_cancel;
+
+/* The modules with frames to be named. */
+struct batch {
+	struct cw_module_work **works;
+	size_t count, room;
+};
+
+static int no_memory(void)
+{
+	return cw_fail(-ENOMEM, "no memory left while naming stack frames");
+}
+
+static int fail_db(sqlite3 *db)
+{
+	return cw_fail(-EIO, "cannot name stack frames: %s", sqlite3_errmsg(db));
+}
+
+static const char *copy_text(struct cw_module_work *w, sqlite3_stmt *stmt, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	return text ? obstack_copy0(&w->mem, text, strlen(text)) : NULL;
+}
+
+static struct cw_module_work *new_work(struct batch *b, sqlite3_stmt *stmt)
+{
+	struct cw_module_work *w;
+
+	if (b->count == b->room) {
+		size_t room = b->room ? b->room * 2 : 32;
+		void *works = reallocarray(b->works, room, sizeof(*b->works));
+
+		if (!works)
+			return NULL;
+		b->works = works;
+		b->room = room;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	obstack_init(&w->mem);
+	w->module_id = sqlite3_column_int64(stmt, 0);
+	w->identity.path = copy_text(w, stmt, 4);
+	w->identity.build_id = copy_text(w, stmt, 5);
+	w->identity.dev = copy_text(w, stmt, 6);
+	w->identity.ino = sqlite3_column_int64(stmt, 7);
+	b->works[b->count++] = w;
+	return w;
+}
+
+static int add_code(struct cw_module_work *w, sqlite3_stmt *stmt)
+{
+	struct cw_code *c;
+
+	/* Room doubles whenever the count is a power of two. */
+	if (!(w->code_count & (w->code_count - 1))) {
+		size_t room = w->code_count ? w->code_count * 2 : 1;
+
+		c = reallocarray(w->codes, room, sizeof(*c));
+		if (!c)
+			return -ENOMEM;
+		w->codes = c;
+	}
+	c = &w->codes[w->code_count++];
+	memset(c, 0, sizeof(*c));
+	c->frame_id = sqlite3_column_int64(stmt, 1);
+	c->file_offset = sqlite3_column_int64(stmt, 2);
+	c->is_return = sqlite3_column_int(stmt, 3);
+	c->address = sqlite3_column_int64(stmt, 8);
+	return 0;
+}
+
+/* All frames in modules, apart from the kernel's, that have no names yet. */
+static int load_frames(sqlite3 *db, struct batch *b)
+{
+	static const char sql[] =
+		"SELECT m.module_id, f.frame_id, f.rel_pc, f.is_return, m.path, m.build_id, m.dev, "
+		"m.ino, "
+		"f.address "
+		"FROM frame f JOIN module m USING(module_id) "
+		"WHERE m.module_id <> -1 AND f.frame_id NOT IN (SELECT frame_id FROM symbol) "
+		"ORDER BY m.module_id";
+	struct cw_module_work *w = NULL;
+	sqlite3_stmt *stmt;
+	int rc, err = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
+		return fail_db(db);
+	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (!w || w->module_id != sqlite3_column_int64(stmt, 0)) {
+			w = new_work(b, stmt);
+			if (!w)
+				err = no_memory();
+		}
+		if (!err && add_code(w, stmt))
+			err = no_memory();
+	}
+	if (!err && rc != SQLITE_DONE)
+		err = fail_db(db);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+static void open_embedded(struct cw_module_work *w, sqlite3_stmt *stmt)
+{
+	const void *data = sqlite3_column_blob(stmt, 0);
+	size_t size = sqlite3_column_bytes(stmt, 0);
+
+	if (!data)
+		return;
+	if (!sqlite3_column_int(stmt, 1)) {
+		w->files.embedded = cw_elf_open_memory(data, size, &w->files.embedded_why);
+	} else if (!w->perf_map) {
+		w->perf_map = malloc(size);
+		w->perf_map_size = size;
+		if (w->perf_map)
+			memcpy(w->perf_map, data, size);
+	}
+}
+
+/* Open what the capture holds of a module: the whole file rather than its symbols. */
+static int load_embedded(sqlite3 *db, struct batch *b)
+{
+	static const char sql[] =
+		"SELECT data, kind = 'perf map' FROM module_blob WHERE module_id = ? AND "
+		"kind IN ('elf', 'symbols', 'vdso', 'perf map') ORDER BY kind <> 'elf'";
+	sqlite3_stmt *stmt;
+	int rc = SQLITE_DONE;
+	size_t i;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
+		return fail_db(db);
+	for (i = 0; i < b->count && rc == SQLITE_DONE; i++) {
+		struct cw_module_work *w = b->works[i];
+
+		sqlite3_bind_int64(stmt, 1, w->module_id);
+		while (!w->files.embedded && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			open_embedded(w, stmt);
+		if (rc == SQLITE_ROW)
+			rc = SQLITE_DONE;
+		sqlite3_reset(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : fail_db(db);
+}
+
+static void bind_text(sqlite3_stmt *stmt, int column, const char *text)
+{
+	if (text)
+		sqlite3_bind_text(stmt, column, text, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(stmt, column);
+}
+
+static int write_code(sqlite3_stmt *stmt, const struct cw_code *c)
+{
+	unsigned i;
+
+	for (i = 0; i < c->count; i++) {
+		const struct cw_symbol *s = &c->symbols[i];
+
+		sqlite3_bind_int64(stmt, 1, c->frame_id);
+		sqlite3_bind_int(stmt, 2, i);
+		bind_text(stmt, 3, s->function);
+		if (s->offset >= 0)
+			sqlite3_bind_int64(stmt, 4, s->offset);
+		else
+			sqlite3_bind_null(stmt, 4);
+		bind_text(stmt, 5, s->file);
+		if (s->line)
+			sqlite3_bind_int(stmt, 6, s->line);
+		else
+			sqlite3_bind_null(stmt, 6);
+		if (sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt))
+			return -EIO;
+	}
+	return 0;
+}
+
+static int write_module(sqlite3_stmt *stmt, const struct cw_module_work *w)
+{
+	sqlite3_bind_int64(stmt, 1, w->module_id);
+	bind_text(stmt, 2, w->symbols_from);
+	bind_text(stmt, 3, w->tried && *w->tried ? w->tried : NULL);
+	return sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt) ? -EIO : 0;
+}
+
+static int write_names(sqlite3 *db, const struct batch *b)
+{
+	sqlite3_stmt *symbol = NULL, *module = NULL;
+	size_t i, j;
+	int err = -EIO;
+
+	if (sqlite3_prepare_v2(db, "INSERT INTO symbol VALUES(?, ?, ?, ?, ?, ?)", -1, &symbol,
+			       NULL) ||
+	    sqlite3_prepare_v2(
+		    db, "UPDATE module SET symbols_from = ?2, tried = ?3 WHERE module_id = ?1", -1,
+		    &module, NULL))
+		goto done;
+	err = 0;
+	for (i = 0; i < b->count && !err; i++) {
+		const struct cw_module_work *w = b->works[i];
+
+		for (j = 0; j < w->code_count && !err; j++)
+			err = write_code(symbol, &w->codes[j]);
+		if (!err)
+			err = write_module(module, w);
+	}
+done:
+	if (err)
+		fail_db(db);
+	sqlite3_finalize(symbol);
+	sqlite3_finalize(module);
+	return err;
+}
+
+static void free_batch(struct batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		struct cw_module_work *w = b->works[i];
+
+		cw_sources_free(&w->files);
+		obstack_free(&w->mem, NULL);
+		free(w->tried);
+		free(w->perf_map);
+		free(w->codes);
+		free(w);
+	}
+	free(b->works);
+}
+
+static bool same_boot(const char *boot_id)
+{
+	char here[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(here, sizeof(here), f))
+		here[0] = 0;
+	fclose(f);
+	here[strcspn(here, "\n")] = 0;
+	return boot_id && *here && !strcmp(boot_id, here);
+}
+
+static int load_places(sqlite3 *db, const struct cw_open_opts *o, struct cw_source_places *where)
+{
+	sqlite3_stmt *stmt;
+
+	memset(where, 0, sizeof(*where));
+	where->debug_dirs = o ? o->debug_dirs : NULL;
+	where->sysroot = o ? o->sysroot : NULL;
+	if (sqlite3_prepare_v2(db,
+			       "SELECT (SELECT value FROM capture_info WHERE key = 'boot_id'), "
+			       "(SELECT value FROM capture_info WHERE key = 'start_wall_ns')",
+			       -1, &stmt, NULL))
+		return fail_db(db);
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
+		where->same_boot = same_boot((const char *)sqlite3_column_text(stmt, 0));
+		where->start_wall_ns = sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+	return 0;
+}
+
+/* Kernel addresses are absolute, and their symbols are in the capture. */
+static int name_kernel(sqlite3 *db)
+{
+	static const char sql[] =
+		"INSERT INTO symbol "
+		"SELECT f.frame_id, 0, k.name, f.rel_pc - k.start, NULL, NULL "
+		"FROM frame f JOIN kernel_symbol k ON k.start = (SELECT max(start) "
+		"FROM kernel_symbol WHERE start <= f.rel_pc - f.is_return) "
+		"WHERE f.module_id = -1 AND f.rel_pc - f.is_return < k.end "
+		"AND f.frame_id NOT IN (SELECT frame_id FROM symbol);"
+		"UPDATE module SET symbols_from = 'capture' WHERE module_id = -1 "
+		"AND EXISTS(SELECT * FROM kernel_symbol)";
+
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) ? fail_db(db) : 0;
+}
+
+static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
+{
+	struct batch b = {0};
+	struct cw_source_places where;
+	int err = load_places(db, o, &where);
+
+	if (!err)
+		err = load_frames(db, &b);
+	if (!err)
+		err = load_embedded(db, &b);
+	if (!err && cw_symbolize_all(b.works, b.count, &where, &cw_symbolize_cancel))
+		err = no_memory();
+	if (!err)
+		err = write_names(db, &b);
+	free_batch(&b);
+	return err;
+}
+
+int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
+{
+	int err;
+
+	if (o && o->no_symbols)
+		return 0;
+	/* A savepoint works inside and outside of a transaction. */
+	if (sqlite3_exec(db, "SAVEPOINT symbolize", NULL, NULL, NULL))
+		return fail_db(db);
+	err = name_kernel(db);
+	if (!err)
+		err = name_modules(db, o);
+	if (err)
+		sqlite3_exec(db, "ROLLBACK TO symbolize", NULL, NULL, NULL);
+	if (sqlite3_exec(db, "RELEASE symbolize", NULL, NULL, NULL) && !err)
+		err = fail_db(db);
+	return err;
+}
