@@ -16,30 +16,39 @@ struct cw_modules;
 struct cw_modules *cw_modules_new(struct cw_writer *w);
 void cw_modules_free(struct cw_modules *m);
 
-/* Number of the module for an open ELF file (a probe's); writes its module record on first sight. */
+/*
+ * Number of the module for an open ELF file (a probe's); writes its module record on first sight.
+ * Its symbols will be embedded. Errors: -ENOMEM and the writer's.
+ */
 int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *module_id);
 
 /*
- * Snapshot a process from /proc: process, process_args, thread and map records (ts is now).
- * pid is in the recorder's namespace; *kpid gets nothing here: kernel-global ids come from BPF,
- * so the caller gives both (equal outside containers). -ESRCH when it is gone.
+ * Snapshot a process from /proc: process, process_args, thread and map records (ts is now), those
+ * that say something new since the last time. pid is in the recorder's namespace, global_pid the
+ * kernel's own (BPF knows it; equal outside of containers). start_boottime is rounded down to
+ * /proc's clock tick (10 ms). -ESRCH when the process is gone; what it mapped may be known even so.
  */
 int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global_pid);
 
-/* Start and drain PERF_RECORD_MMAP2 of all CPUs; keep(pid) says whether a process is traced. */
+/*
+ * Start PERF_RECORD_MMAP2 of all CPUs; keep(pid), with pids of the recorder's namespace, says
+ * whether a process is traced. -EACCES or -EPERM without the privilege: then mappings are looked
+ * for in /proc when a stack shows an unknown address. Drain at least every 100 ms.
+ */
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg);
 int cw_modules_drain(struct cw_modules *m);
 
 /* A stack record went by: remember which modules and kernel addresses it shows. Cheap. */
 void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s);
 
-/* Write payloads and kernel symbols of what was noted since; call about once a second and at the end. */
+/* Write payloads and kernel symbols of what was noted since; about once a second and at the end. */
 int cw_modules_embed(struct cw_modules *m);
 
-/* A process exited: forget its mappings. */
+/* A process (kernel-global pid) exited: forget its mappings. Not before its last stacks are noted.
+ */
 void cw_modules_forget(struct cw_modules *m, uint32_t pid);
 
-/* Write every module, process, thread and map record again, for a new epoch. */
+/* Write every module, process, thread, map and ksym record again, for a new epoch. */
 int cw_modules_repeat(struct cw_modules *m);
 
 #endif

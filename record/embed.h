@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Payloads that make a capture readable elsewhere: of an ELF file what symbolizing and unwinding
+ * need, of the vdso its image. Knows nothing of processes.
+ */
+#ifndef CW_EMBED_H
+#define CW_EMBED_H
+
+#include <stdint.h>
+#include "capture.h"
+
+/*
+ * Write symbol tables and unwind sections of the ELF file fd as a CW_BLOB_SYMBOLS payload: an ELF
+ * file in which every other section is empty. A file that is not ELF, damaged or has more than
+ * 64 MiB of them is left out, which is no error. Returns the writer's error.
+ */
+int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd);
+
+/* Write the image of the vdso that the kernel gave this process; every process has the same. */
+int cw_embed_vdso(struct cw_writer *w, uint32_t module_id);
+
+/* Its build-id; returns the size, 0 when it has none. */
+uint32_t cw_vdso_build_id(uint8_t id[24]);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel addresses that were seen, and their symbols. Owns which were described already. The
+ * kernel's table (some 200,000 lines) is read once for a batch of new addresses and never kept; it
+ * is not sorted, so each wanted address collects the symbols between it and the one below.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "idmap.h"
+#include "kallsyms.h"
+
+#define MAX_NAME 128
+
+#define FARTHEST (1u << 20) /* no function is longer; beyond it lies a gap between modules */
+
+/* One wanted address, and the symbols from the next lower wanted address up to it. */
+struct want {
+	uint64_t addr;
+	uint64_t lowest, highest; /* addresses of such symbols; highest 0: there is none */
+	char name[MAX_NAME];      /* of the highest */
+};
+
+struct cw_kallsyms {
+	char *path;
+	struct cw_idmap seen;    /* addresses noted */
+	struct cw_idmap written; /* starts of symbols written */
+	uint64_t *fresh;         /* addresses not looked up yet */
+	size_t nfresh, capacity;
+	struct cw_rec **recs; /* written, to be written again */
+	size_t nrecs, recs_capacity;
+	bool hidden; /* kptr_restrict: all addresses are zero, and will be */
+};
+
+struct cw_kallsyms *cw_kallsyms_new(const char *path)
+{
+	struct cw_kallsyms *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->path = strdup(path);
+	if (!k->path) {
+		free(k);
+		return NULL;
+	}
+	return k;
+}
+
+void cw_kallsyms_free(struct cw_kallsyms *k)
+{
+	size_t i;
+
+	if (!k)
+		return;
+	for (i = 0; i < k->nrecs; i++)
+		free(k->recs[i]);
+	free(k->recs);
+	free(k->fresh);
+	free(k->path);
+	cw_idmap_clear(&k->seen);
+	cw_idmap_clear(&k->written);
+	free(k);
+}
+
+void cw_kallsyms_note(struct cw_kallsyms *k, uint64_t addr)
+{
+	if (k->hidden || !addr || cw_idmap_get(&k->seen, addr) || cw_idmap_put(&k->seen, addr, 1))
+		return;
+	if (k->nfresh == k->capacity) {
+		size_t capacity = k->capacity ? k->capacity * 2 : 256;
+		uint64_t *bigger = realloc(k->fresh, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return;
+		k->fresh = bigger;
+		k->capacity = capacity;
+	}
+	k->fresh[k->nfresh++] = addr;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct want *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Sort the symbol in: wants has n addresses and one slot more for what is above them all. */
+static void offer(struct want *wants, size_t n, uint64_t addr, const char *name)
+{
+	size_t lo = 0, hi = n;
+	struct want *w;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (wants[mid].addr >= addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	w = &wants[lo];
+	if (!w->highest || addr < w->lowest)
+		w->lowest = addr;
+	if (addr > w->highest) { /* of aliases the first name stays */
+		w->highest = addr;
+		snprintf(w->name, MAX_NAME, "%s", name);
+	}
+}
+
+/* "ADDRESS TYPE NAME[\t[MODULE]]"; only code is of interest. */
+static bool parse_line(char *line, uint64_t *addr, char **name)
+{
+	char *end;
+
+	*addr = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+		return false;
+	if (!strchr("tTwWvViuU", end[1]))
+		return false;
+	*name = end + 3;
+	(*name)[strcspn(*name, "\t\n")] = '\0';
+	return true;
+}
+
+static bool look_up(struct cw_kallsyms *k, struct want *wants, size_t n)
+{
+	FILE *f = fopen(k->path, "re");
+	size_t size = 0;
+	char *line = NULL, *name;
+	bool any = false;
+	uint64_t addr;
+
+	if (!f)
+		return false;
+	while (getline(&line, &size, f) > 0) {
+		if (!parse_line(line, &addr, &name) || !addr)
+			continue;
+		any = true;
+		offer(wants, n, addr, name);
+	}
+	free(line);
+	fclose(f);
+	return any;
+}
+
+static int write_symbol(struct cw_kallsyms *k, struct cw_writer *w, const struct want *sym,
+			uint64_t end, uint64_t ts)
+{
+	size_t len = strlen(sym->name);
+	struct cw_ksym *rec;
+
+	if (k->nrecs == k->recs_capacity) {
+		size_t capacity = k->recs_capacity ? k->recs_capacity * 2 : 64;
+		struct cw_rec **bigger = realloc(k->recs, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		k->recs = bigger;
+		k->recs_capacity = capacity;
+	}
+	rec = calloc(1, sizeof(*rec) + len);
+	if (!rec || cw_idmap_put(&k->written, sym->highest, 1)) {
+		free(rec);
+		return -ENOMEM;
+	}
+	rec->h.type = CW_KSYM;
+	rec->h.size = (uint16_t)(sizeof(*rec) + len);
+	rec->h.cpu = CW_CPU_NONE;
+	rec->h.ts = ts;
+	rec->start = sym->highest;
+	rec->end = end;
+	memcpy(rec->name, sym->name, len);
+	k->recs[k->nrecs++] = &rec->h;
+	return cw_writer_append(w, &rec->h);
+}
+
+/* A symbol covers the addresses up to the next one, which may be in a later slot. */
+static int write_symbols(struct cw_kallsyms *k, struct cw_writer *w, const struct want *wants,
+			 size_t n, uint64_t ts)
+{
+	const struct want *sym = NULL;
+	size_t i, next;
+	int rc = 0;
+
+	for (i = 0; !rc && i < n; i++) {
+		if (wants[i].highest)
+			sym = &wants[i];
+		if (!sym || wants[i].addr - sym->highest > FARTHEST ||
+		    cw_idmap_get(&k->written, sym->highest))
+			continue;
+		for (next = i + 1; next < n && !wants[next].highest;)
+			next++;
+		rc = write_symbol(k, w, sym,
+				  wants[next].highest ? wants[next].lowest : wants[i].addr + 1, ts);
+	}
+	return rc;
+}
+
+int cw_kallsyms_flush(struct cw_kallsyms *k, struct cw_writer *w, uint64_t ts)
+{
+	struct want *wants;
+	size_t i, n = k->nfresh;
+	int rc = 0;
+
+	if (!n)
+		return 0;
+	wants = calloc(n + 1, sizeof(*wants));
+	if (!wants)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		wants[i].addr = k->fresh[i];
+	k->nfresh = 0;
+	qsort(wants, n, sizeof(*wants), by_addr);
+	k->hidden = !look_up(k, wants, n);
+	if (!k->hidden)
+		rc = write_symbols(k, w, wants, n, ts);
+	free(wants);
+	return rc;
+}
+
+int cw_kallsyms_repeat(struct cw_kallsyms *k, struct cw_writer *w)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < k->nrecs; i++) {
+		k->recs[i]->flags = CW_REC_REPEATED;
+		rc = cw_writer_append(w, k->recs[i]);
+	}
+	return rc;
+}

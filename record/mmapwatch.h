@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The kernel's report of new executable mappings (PERF_RECORD_MMAP2). Knows nothing of records. */
+#ifndef CW_MMAPWATCH_H
+#define CW_MMAPWATCH_H
+
+#include <stdint.h>
+#include "modopen.h"
+
+struct cw_mmap_event {
+	struct cw_mapped_file file; /* the path as the kernel gives it; lives until fn returns */
+	uint64_t pgoff;
+	uint64_t ts; /* CLOCK_MONOTONIC, ns */
+	uint32_t prot;
+	uint32_t cpu;
+};
+
+struct cw_mmapwatch;
+
+/* Watch every CPU. -EACCES or -EPERM without the privilege (CAP_PERFMON). */
+int cw_mmapwatch_new(struct cw_mmapwatch **out);
+void cw_mmapwatch_free(struct cw_mmapwatch *w);
+
+/*
+ * Call fn for what came since, CPU by CPU; its nonzero return ends it and is returned. *lost gets
+ * the number of events that found no room.
+ */
+int cw_mmapwatch_drain(struct cw_mmapwatch *w, int (*fn)(void *arg, const struct cw_mmap_event *e),
+		       void *arg, uint64_t *lost);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table of modules. Owns what makes two files the same module (device, inode and build-id) and
+ * the descriptors kept from first sight; it must not know what is mapped where.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "embed.h"
+#include "idmap.h"
+#include "modtab.h"
+#include "resolve.h"
+
+/* Descriptors are a shared resource of the process: probes and rings need some too. */
+#define MAX_OPEN_FILES 1024
+#define OTHER_FILES    256
+
+struct module {
+	struct cw_module rec; /* without path; ids as in the record */
+	char *path;
+	int fd;       /* -1 when not open */
+	uint32_t pid; /* where to look for the file again */
+	uint64_t start, end;
+	bool wanted;
+	bool done; /* embedded, or found to be impossible */
+};
+
+struct cw_modtab {
+	struct cw_writer *w;
+	struct cw_modopen *opener;
+	struct module *modules; /* number id at id - 1 */
+	size_t n, capacity;
+	size_t nopen, max_open;
+	size_t nwanted;             /* wanted and not done */
+	struct cw_idmap by_file;    /* hash of what identifies the file -> id */
+	struct cw_idmap by_mapping; /* hash of what a mapping says about it -> id */
+	struct cw_idmap payloads;   /* hash of a build-id -> module that carries the payload */
+};
+
+static size_t allowed_files(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur == RLIM_INFINITY ||
+	    lim.rlim_cur > MAX_OPEN_FILES + OTHER_FILES)
+		return MAX_OPEN_FILES;
+	return lim.rlim_cur > OTHER_FILES ? lim.rlim_cur - OTHER_FILES : lim.rlim_cur / 4;
+}
+
+struct cw_modtab *cw_modtab_new(struct cw_writer *w)
+{
+	struct cw_modtab *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->w = w;
+	t->max_open = allowed_files();
+	t->opener = cw_modopen_new();
+	if (!t->opener) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+static void close_module(struct cw_modtab *t, struct module *m)
+{
+	if (m->fd < 0)
+		return;
+	close(m->fd);
+	m->fd = -1;
+	t->nopen--;
+}
+
+void cw_modtab_free(struct cw_modtab *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->n; i++) {
+		close_module(t, &t->modules[i]);
+		free(t->modules[i].path);
+	}
+	free(t->modules);
+	cw_idmap_clear(&t->by_file);
+	cw_idmap_clear(&t->by_mapping);
+	cw_idmap_clear(&t->payloads);
+	cw_modopen_free(t->opener);
+	free(t);
+}
+
+struct cw_modopen *cw_modtab_opener(struct cw_modtab *t)
+{
+	return t->opener;
+}
+
+static int write_module(struct cw_modtab *t, const struct module *m, uint16_t flags)
+{
+	struct cw_module rec = m->rec;
+
+	rec.h.flags = flags;
+	return cw_writer_append_tail(t->w, &rec.h, sizeof(rec), m->path, strlen(m->path));
+}
+
+/* mtime tells files without build-id apart when an inode is used again. */
+static uint64_t file_key(const struct cw_module *r, const char *path, uint64_t mtime)
+{
+	uint64_t h = cw_hash(0, r->build_id, sizeof(r->build_id));
+
+	h = cw_hash(h, &r->dev_major, sizeof(r->dev_major));
+	h = cw_hash(h, &r->dev_minor, sizeof(r->dev_minor));
+	h = cw_hash(h, &r->ino, sizeof(r->ino));
+	if (!r->build_id_size)
+		h = cw_hash(h, &mtime, sizeof(mtime));
+	/* Without an inode (never opened, named only by the kernel) the path tells files apart. */
+	return r->ino ? h : cw_hash(h, path, strlen(path));
+}
+
+static struct module *new_slot(struct cw_modtab *t)
+{
+	if (t->n == t->capacity) {
+		size_t capacity = t->capacity ? t->capacity * 2 : 64;
+		struct module *bigger = realloc(t->modules, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return NULL;
+		t->modules = bigger;
+		t->capacity = capacity;
+	}
+	memset(&t->modules[t->n], 0, sizeof(*t->modules));
+	return &t->modules[t->n];
+}
+
+/*
+ * The module with these identifying numbers, made when it is new. fd is taken over: kept with the
+ * module when that has none and there is room, else closed. -1: none.
+ */
+static uint32_t intern(struct cw_modtab *t, struct cw_module *rec, const char *path, int fd,
+		       uint64_t mtime)
+{
+	uint64_t key = file_key(rec, path, mtime);
+	uint32_t id = cw_idmap_get(&t->by_file, key);
+	struct module *m;
+
+	if (!id) {
+		m = new_slot(t);
+		if (!m || !(m->path = strdup(path)))
+			goto failed;
+		id = rec->module_id = (uint32_t)t->n + 1;
+		rec->h.type = CW_MODULE;
+		rec->h.cpu = CW_CPU_NONE;
+		m->rec = *rec;
+		m->fd = -1;
+		if (write_module(t, m, 0) || cw_idmap_put(&t->by_file, key, id)) {
+			free(m->path);
+			goto failed;
+		}
+		t->n++;
+	}
+	m = &t->modules[id - 1];
+	if (fd >= 0 && m->fd < 0 && !m->done && t->nopen < t->max_open) {
+		m->fd = fd;
+		t->nopen++;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	return id;
+failed:
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* Fill in what the file itself says; returns its time of modification, ns. */
+static uint64_t describe_fd(struct cw_module *rec, int fd)
+{
+	struct stat st;
+	int size;
+
+	if (fd < 0 || fstat(fd, &st))
+		return 0;
+	rec->dev_major = major(st.st_dev);
+	rec->dev_minor = minor(st.st_dev);
+	rec->ino = st.st_ino;
+	rec->file_size = (uint64_t)st.st_size;
+	size = cw_elf_build_id(fd, rec->build_id);
+	rec->build_id_size = size > 0 ? (uint32_t)size : 0;
+	return (uint64_t)st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+uint32_t cw_modtab_add_fd(struct cw_modtab *t, int fd, const char *path, uint64_t ts)
+{
+	struct cw_module rec = {.h.ts = ts};
+	uint64_t mtime = describe_fd(&rec, fd);
+
+	return intern(t, &rec, path, fcntl(fd, F_DUPFD_CLOEXEC, 3), mtime);
+}
+
+uint32_t cw_modtab_add_named(struct cw_modtab *t, const char *name, uint64_t ts)
+{
+	struct cw_module rec = {.h.ts = ts};
+
+	if (!strcmp(name, "[vdso]"))
+		rec.build_id_size = cw_vdso_build_id(rec.build_id);
+	return intern(t, &rec, name, -1, 0);
+}
+
+static uint64_t mapping_key(const struct cw_mapped_file *f)
+{
+	uint64_t h = 1, mtime;
+
+	if (f->build_id_size) {
+		h = cw_hash(2, f->build_id, f->build_id_size);
+		return cw_hash(h, f->path, strlen(f->path));
+	}
+	h = cw_hash(h, &f->dev_major, sizeof(f->dev_major));
+	h = cw_hash(h, &f->dev_minor, sizeof(f->dev_minor));
+	h = cw_hash(h, &f->ino, sizeof(f->ino));
+	mtime = cw_modopen_mtime(f);
+	return cw_hash(h, &mtime, sizeof(mtime));
+}
+
+uint32_t cw_modtab_add_mapped(struct cw_modtab *t, const struct cw_mapped_file *f, uint64_t ts)
+{
+	struct cw_module rec = {.h.ts = ts};
+	uint64_t key = mapping_key(f);
+	uint32_t id = cw_idmap_get(&t->by_mapping, key);
+	uint64_t mtime = 0;
+	int fd;
+
+	if (id)
+		return id;
+	fd = cw_modopen_file(t->opener, f);
+	if (fd >= 0) {
+		mtime = describe_fd(&rec, fd);
+	} else {
+		rec.dev_major = f->dev_major;
+		rec.dev_minor = f->dev_minor;
+		rec.ino = f->ino;
+		rec.build_id_size = f->build_id_size;
+		if (f->build_id_size)
+			memcpy(rec.build_id, f->build_id, f->build_id_size);
+	}
+	id = intern(t, &rec, f->path, fd, mtime);
+	if (!id)
+		return 0;
+	t->modules[id - 1].pid = f->pid;
+	t->modules[id - 1].start = f->start;
+	t->modules[id - 1].end = f->end;
+	cw_idmap_put(&t->by_mapping, key, id);
+	return id;
+}
+
+void cw_modtab_want(struct cw_modtab *t, uint32_t id)
+{
+	struct module *m = &t->modules[id - 1];
+
+	if (m->wanted)
+		return;
+	m->wanted = true;
+	t->nwanted++;
+}
+
+/* Modules beyond the bound of open files are looked for where they were seen last. */
+static int reopen(struct cw_modtab *t, const struct module *m)
+{
+	struct cw_mapped_file f = {
+		.path = m->path,
+		.dev_major = m->rec.dev_major,
+		.dev_minor = m->rec.dev_minor,
+		.ino = m->rec.ino,
+		.build_id = m->rec.build_id,
+		.build_id_size = m->rec.build_id_size,
+		.pid = m->pid,
+		.start = m->start,
+		.end = m->end,
+	};
+
+	return cw_modopen_file(t->opener, &f);
+}
+
+static int embed_module(struct cw_modtab *t, struct module *m)
+{
+	uint32_t id = m->rec.module_id;
+	uint64_t key = cw_hash(3, m->rec.build_id, m->rec.build_id_size);
+	int fd = m->fd, rc = 0;
+
+	m->done = true;
+	t->nwanted--;
+	if (m->rec.build_id_size) {
+		/* Containers carry copies of the same library: one payload serves them all. */
+		if (cw_idmap_get(&t->payloads, key))
+			goto closed;
+		cw_idmap_put(&t->payloads, key, id);
+	}
+	if (!strcmp(m->path, "[vdso]"))
+		return cw_embed_vdso(t->w, id);
+	if (fd < 0)
+		fd = m->path[0] == '/' ? reopen(t, m) : -1;
+	if (fd < 0)
+		return 0;
+	rc = cw_embed_elf(t->w, id, fd);
+	if (fd != m->fd)
+		close(fd);
+closed:
+	close_module(t, m);
+	return rc;
+}
+
+int cw_modtab_embed(struct cw_modtab *t)
+{
+	size_t i;
+
+	for (i = 0; t->nwanted && i < t->n; i++) {
+		struct module *m = &t->modules[i];
+		int rc = m->wanted && !m->done ? embed_module(t, m) : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int cw_modtab_repeat(struct cw_modtab *t)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < t->n; i++)
+		rc = write_module(t, &t->modules[i], CW_REC_REPEATED);
+	return rc;
+}

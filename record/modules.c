@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The modules of a recording. Owns how the facts of /proc and perf become records, once each; it
+ * must not know ELF or the layout of either source.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "kallsyms.h"
+#include "mmapwatch.h"
+#include "modtab.h"
+#include "modules.h"
+#include "pending.h"
+#include "proctab.h"
+#include "snapshot.h"
+
+#define MAX_ARGS  32768 /* bytes of a command line that are kept */
+#define RESCAN_NS 1000000000ull
+
+struct cw_modules {
+	struct cw_writer *w;
+	struct cw_modtab *modtab;
+	struct cw_proctab *procs;
+	struct cw_kallsyms *ksyms;
+	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
+	struct cw_pending *pending; /* mappings of processes that are not known yet */
+	bool (*keep)(void *arg, uint32_t pid);
+	void *keep_arg;
+	bool initial_ns;  /* the recorder's pids are the kernel's */
+	bool hungry;      /* a stack showed an address outside of all mappings */
+	uint64_t scanned; /* when that was last looked into */
+	/* While a process is read: */
+	struct cw_proc *proc;
+	uint64_t ts;
+};
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+struct cw_modules *cw_modules_new(struct cw_writer *w)
+{
+	struct cw_modules *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->w = w;
+	m->modtab = cw_modtab_new(w);
+	m->procs = cw_proctab_new();
+	m->ksyms = cw_kallsyms_new("/proc/kallsyms");
+	m->pending = cw_pending_new();
+	m->initial_ns = cw_snapshot_initial_pid_ns();
+	if (!m->modtab || !m->procs || !m->ksyms || !m->pending) {
+		cw_modules_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void cw_modules_free(struct cw_modules *m)
+{
+	if (!m)
+		return;
+	cw_mmapwatch_free(m->watch);
+	cw_pending_free(m->pending);
+	cw_kallsyms_free(m->ksyms);
+	cw_proctab_free(m->procs);
+	cw_modtab_free(m->modtab);
+	free(m);
+}
+
+int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *module_id)
+{
+	*module_id = cw_modtab_add_fd(m->modtab, fd, path, now());
+	if (!*module_id)
+		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;
+	cw_modtab_want(m->modtab, *module_id);
+	return 0;
+}
+
+/* ---- records of a process ---------------------------------------------------------------------
+ */
+
+/* Write a record about the process when it says something new, and keep it. */
+static int put_rec(struct cw_modules *m, struct cw_rec *rec, size_t fixed, const char *tail,
+		   size_t tail_size)
+{
+	uint64_t buf[(sizeof(struct cw_process) + MAX_ARGS + 7) / 8];
+	struct cw_rec *whole = (struct cw_rec *)buf;
+	int rc;
+
+	memcpy(buf, rec, fixed);
+	memcpy((char *)buf + fixed, tail, tail_size);
+	whole->size = (uint16_t)(fixed + tail_size);
+	whole->cpu = CW_CPU_NONE;
+	whole->ts = m->ts;
+	rc = cw_proc_keep_rec(m->proc, whole);
+	return rc <= 0 ? rc : cw_writer_append(m->w, whole);
+}
+
+/* The kernel-global pid of a pid in the recorder's namespace; 0 unknown. */
+static uint32_t global_pid(struct cw_modules *m, uint32_t rec_pid)
+{
+	struct cw_proc *p = m->initial_ns ? NULL : cw_proctab_by_rec_pid(m->procs, rec_pid);
+
+	return m->initial_ns ? rec_pid : p ? p->pid : 0;
+}
+
+static int put_process(struct cw_modules *m, const struct cw_proc_info *info)
+{
+	struct cw_process rec = {
+		.h.type = CW_PROCESS,
+		.pid = m->proc->pid,
+		.ppid = global_pid(m, info->ppid),
+		.ns_pid = info->ns_pid,
+		.rec_pid = info->pid,
+		.start_boottime = info->start_boottime,
+		.pid_ns = info->pid_ns,
+		.mnt_ns = info->mnt_ns,
+		.uid = info->uid,
+		.flags = 1,
+	};
+
+	return put_rec(m, &rec.h, sizeof(rec), info->exe, strlen(info->exe));
+}
+
+static int put_args(struct cw_modules *m, uint32_t pid)
+{
+	struct cw_process_args rec = {.h.type = CW_PROCESS_ARGS, .pid = m->proc->pid};
+	char args[MAX_ARGS];
+	size_t size = cw_snapshot_args(pid, args, sizeof(args));
+
+	return size ? put_rec(m, &rec.h, sizeof(rec), args, size) : 0;
+}
+
+static int put_thread(void *arg, const struct cw_thread_info *t)
+{
+	struct cw_modules *m = arg;
+	struct cw_thread rec = {
+		.h.type = CW_THREAD,
+		.pid = m->proc->pid,
+		.tid = t->tid,
+		.ns_pid = t->ns_pid,
+		.ns_tid = t->ns_tid,
+		.start_boottime = t->start_boottime,
+		.flags = CW_THREAD_TRACED,
+	};
+
+	/* Elsewhere only the main thread's kernel-global id is known; the others come from BPF. */
+	if (!m->initial_ns && m->proc->pid != m->proc->rec_pid) {
+		if (t->tid != m->proc->rec_pid)
+			return 0;
+		rec.tid = m->proc->pid;
+	}
+	return put_rec(m, &rec.h, sizeof(rec), t->comm, strlen(t->comm));
+}
+
+/* ---- mappings ---------------------------------------------------------------------------------
+ */
+
+static int write_map(struct cw_modules *m, const struct cw_proc *p, const struct cw_map_entry *e,
+		     uint16_t flags)
+{
+	struct cw_map rec = {
+		.h = {.type = CW_MAP,
+		      .size = sizeof(rec),
+		      .cpu = (uint16_t)e->cpu,
+		      .flags = flags,
+		      .ts = e->ts},
+		.pid = p->pid,
+		.module_id = e->module_id,
+		.start = e->start,
+		.end = e->end,
+		.pgoff = e->pgoff,
+		.prot = e->prot,
+		.flags = e->flags,
+	};
+
+	return cw_writer_append(m->w, &rec.h);
+}
+
+/* Add a mapping to p; module and map records when they are news. */
+static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapped_file *f,
+		   struct cw_map_entry *e)
+{
+	int rc;
+
+	if (f->path[0] == '[')
+		e->module_id = cw_modtab_add_named(m->modtab, f->path, e->ts);
+	else
+		e->module_id = cw_modtab_add_mapped(m->modtab, f, e->ts);
+	if (!e->module_id)
+		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;
+	e->start = f->start;
+	e->end = f->end;
+	rc = cw_proc_add_map(p, e);
+	return rc <= 0 ? rc : write_map(m, p, e, 0);
+}
+
+static int put_proc_map(void *arg, const struct cw_mapped_file *f, uint64_t pgoff, uint32_t prot)
+{
+	struct cw_modules *m = arg;
+	struct cw_map_entry e = {
+		.pgoff = pgoff,
+		.ts = m->ts,
+		.prot = prot,
+		.flags = CW_MAP_PROC,
+		.cpu = CW_CPU_NONE,
+	};
+
+	return put_map(m, m->proc, f, &e);
+}
+
+static int put_event(struct cw_modules *m, struct cw_proc *p, const struct cw_mmap_event *ev)
+{
+	char name[PATH_MAX];
+	struct cw_mapped_file f = ev->file;
+	struct cw_map_entry e = {
+		.pgoff = ev->pgoff,
+		.ts = ev->ts,
+		.prot = ev->prot,
+		.flags = CW_MAP_MMAP2,
+		.cpu = ev->cpu,
+	};
+
+	if (strlen(f.path) >= sizeof(name))
+		return 0;
+	strcpy(name, f.path);
+	cw_snapshot_clean_name(name, name[0] == '/');
+	if (name[0] == '[')
+		e.pgoff = 0;
+	f.path = name;
+	return put_map(m, p, &f, &e);
+}
+
+/* cw_pending_replay's: the mappings that were made before the process was known. */
+static int replay(void *arg, const struct cw_mmap_event *ev)
+{
+	struct cw_modules *m = arg;
+
+	return put_event(m, m->proc, ev);
+}
+
+static int read_maps(struct cw_modules *m, struct cw_proc *p)
+{
+	int rc;
+
+	m->proc = p;
+	m->ts = now();
+	p->stale = false;
+	p->generation++;
+	rc = cw_snapshot_maps(p->rec_pid, put_proc_map, m);
+	if (!rc)
+		cw_proc_drop_old_maps(p);
+	return rc == -ESRCH ? 0 : rc;
+}
+
+/* ---- the interface ----------------------------------------------------------------------------
+ */
+
+/* The table's entry for this incarnation. */
+static struct cw_proc *enter(struct cw_modules *m, uint32_t pid, uint32_t global,
+			     uint64_t start_boottime)
+{
+	struct cw_proc *p = cw_proctab_get(m->procs, global, false);
+
+	if (p && p->start_boottime && start_boottime && p->start_boottime != start_boottime)
+		cw_proctab_drop(m->procs, global);
+	p = cw_proctab_get(m->procs, global, true);
+	if (!p)
+		return NULL;
+	cw_proctab_set_rec_pid(m->procs, p, pid);
+	if (start_boottime)
+		p->start_boottime = start_boottime;
+	return p;
+}
+
+int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
+{
+	struct cw_proc_info info;
+	int gone = cw_snapshot_process(pid, &info);
+	int rc;
+
+	m->proc = enter(m, pid, global, gone ? 0 : info.start_boottime);
+	if (!m->proc)
+		return -ENOMEM;
+	m->ts = now();
+	if (gone) {
+		/* What it mapped may have been reported all the same. */
+		rc = cw_pending_replay(m->pending, pid, replay, m);
+		return rc ? rc : -ESRCH;
+	}
+	if (info.mnt_ns)
+		cw_modopen_hold_root(cw_modtab_opener(m->modtab), pid, info.mnt_ns);
+	rc = put_process(m, &info);
+	if (!rc)
+		rc = put_args(m, pid);
+	if (!rc)
+		rc = cw_snapshot_threads(pid, put_thread, m);
+	if (!rc || rc == -ESRCH)
+		rc = cw_pending_replay(m->pending, pid, replay, m);
+	return rc ? rc : read_maps(m, m->proc);
+}
+
+int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg)
+{
+	m->keep = keep;
+	m->keep_arg = arg;
+	return m->watch ? 0 : cw_mmapwatch_new(&m->watch);
+}
+
+/* cw_mmapwatch_drain's. */
+static int take_event(void *arg, const struct cw_mmap_event *ev)
+{
+	struct cw_modules *m = arg;
+	struct cw_proc *p = cw_proctab_by_rec_pid(m->procs, ev->file.pid);
+
+	if (!p && m->initial_ns && m->keep(m->keep_arg, ev->file.pid)) {
+		int rc;
+
+		cw_pending_add(m->pending, ev);
+		rc = cw_modules_snapshot(m, ev->file.pid, ev->file.pid);
+		return rc == -ESRCH ? 0 : rc;
+	}
+	if (!p || !m->keep(m->keep_arg, ev->file.pid)) {
+		cw_pending_add(m->pending, ev);
+		return 0;
+	}
+	return put_event(m, p, ev);
+}
+
+static int rescan(void *arg, struct cw_proc *p)
+{
+	return read_maps(arg, p);
+}
+
+static int rescan_stale(void *arg, struct cw_proc *p)
+{
+	return p->stale ? read_maps(arg, p) : 0;
+}
+
+int cw_modules_drain(struct cw_modules *m)
+{
+	uint64_t lost = 0;
+	int rc;
+
+	if (!m->watch)
+		return 0;
+	rc = cw_mmapwatch_drain(m->watch, take_event, m, &lost);
+	if (!rc && lost)
+		rc = cw_proctab_each(m->procs, rescan, m);
+	return rc;
+}
+
+static void note_addr(struct cw_modules *m, struct cw_proc *p, uint64_t addr)
+{
+	const struct cw_map_entry *e = cw_proc_find_map(p, addr);
+
+	if (e) {
+		cw_modtab_want(m->modtab, e->module_id);
+	} else if (addr && !m->watch) {
+		/* Unreported mappings are looked for; garbage addresses must not cost more. */
+		p->stale = true;
+		m->hungry = true;
+	}
+}
+
+void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s)
+{
+	size_t i, n = s->h.size < sizeof(*s) ? 0 : (s->h.size - sizeof(*s)) / sizeof(s->frames[0]);
+	struct cw_proc *p;
+
+	if (s->flags & CW_STACK_KERNEL) {
+		for (i = 0; i < n; i++)
+			cw_kallsyms_note(m->ksyms, s->frames[i]);
+		return;
+	}
+	p = cw_proctab_get(m->procs, s->pid, false);
+	if (!p)
+		return;
+	note_addr(m, p, s->caller);
+	for (i = 0; i < n; i++)
+		note_addr(m, p, s->frames[i]);
+}
+
+int cw_modules_embed(struct cw_modules *m)
+{
+	uint64_t t = now();
+	int rc = 0;
+
+	if (m->hungry && t - m->scanned > RESCAN_NS) {
+		m->hungry = false;
+		m->scanned = t;
+		rc = cw_proctab_each(m->procs, rescan_stale, m);
+	}
+	if (!rc)
+		rc = cw_modtab_embed(m->modtab);
+	return rc ? rc : cw_kallsyms_flush(m->ksyms, m->w, t);
+}
+
+void cw_modules_forget(struct cw_modules *m, uint32_t pid)
+{
+	cw_proctab_drop(m->procs, pid);
+}
+
+static int repeat_proc(void *arg, struct cw_proc *p)
+{
+	struct cw_modules *m = arg;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < p->nrecs; i++) {
+		p->recs[i]->flags = CW_REC_REPEATED;
+		rc = cw_writer_append(m->w, p->recs[i]);
+	}
+	for (i = 0; !rc && i < p->nmaps; i++)
+		rc = write_map(m, p, &p->maps[i], CW_REC_REPEATED);
+	return rc;
+}
+
+int cw_modules_repeat(struct cw_modules *m)
+{
+	int rc = cw_modtab_repeat(m->modtab);
+
+	if (!rc)
+		rc = cw_proctab_each(m->procs, repeat_proc, m);
+	return rc ? rc : cw_kallsyms_repeat(m->ksyms, m->w);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The last executable mappings of processes that nobody traces yet. Owns copies, nothing else. */
+#include <stdlib.h>
+#include <string.h>
+#include "pending.h"
+
+#define MAX_PENDING 512
+
+struct cw_pending {
+	struct slot {
+		struct cw_mmap_event e; /* file.path is malloc'ed; NULL: free */
+		uint8_t build_id[24];
+	} slots[MAX_PENDING];
+	size_t next; /* slot to use next, and so the oldest */
+};
+
+struct cw_pending *cw_pending_new(void)
+{
+	return calloc(1, sizeof(struct cw_pending));
+}
+
+static void release(struct slot *s)
+{
+	free((char *)s->e.file.path);
+	s->e.file.path = NULL;
+}
+
+void cw_pending_free(struct cw_pending *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	for (i = 0; i < MAX_PENDING; i++)
+		release(&p->slots[i]);
+	free(p);
+}
+
+void cw_pending_add(struct cw_pending *p, const struct cw_mmap_event *e)
+{
+	struct slot *s = &p->slots[p->next];
+
+	if (e->file.build_id_size > sizeof(s->build_id))
+		return;
+	release(s);
+	s->e = *e;
+	s->e.file.path = strdup(e->file.path);
+	if (e->file.build_id_size)
+		memcpy(s->build_id, e->file.build_id, e->file.build_id_size);
+	s->e.file.build_id = s->build_id;
+	p->next = (p->next + 1) % MAX_PENDING;
+}
+
+int cw_pending_replay(struct cw_pending *p, uint32_t pid,
+		      int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < MAX_PENDING; i++) {
+		struct slot *s = &p->slots[(p->next + i) % MAX_PENDING];
+
+		if (!s->e.file.path || s->e.file.pid != pid)
+			continue;
+		rc = fn(arg, &s->e);
+		release(s);
+	}
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The last executable mappings of processes that nobody traces yet: a new program is reported here
+ * before the recorder hears that it matters. Bounded; the oldest are dropped.
+ */
+#ifndef CW_PENDING_H
+#define CW_PENDING_H
+
+#include "mmapwatch.h"
+
+struct cw_pending;
+
+struct cw_pending *cw_pending_new(void);
+void cw_pending_free(struct cw_pending *p);
+
+/* Keep a copy of the event. */
+void cw_pending_add(struct cw_pending *p, const struct cw_mmap_event *e);
+
+/* Call fn for each event of the process, oldest first, and drop it. Returns fn's first nonzero. */
+int cw_pending_replay(struct cw_pending *p, uint32_t pid,
+		      int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg);
+
+#endif
