@@ -21,7 +21,7 @@ CREATE TABLE loss(
 	kind TEXT NOT NULL,
 	-- CPU it was lost on; NULL any.
 	cpu INTEGER,
-	-- 'ring full', 'probe missed', 'overload', 'deleted', 'damaged file', 'late'.
+	-- 'ring full', 'probe missed', 'overload', 'deleted', 'damaged file', 'late', 'unknown'.
 	reason TEXT NOT NULL,
 	-- How many records; NULL unknown.
 	count INTEGER

@@ -9,6 +9,8 @@ CREATE TABLE process(
 	pid INTEGER NOT NULL,
 	-- Process id in the process's own PID namespace.
 	ns_pid INTEGER,
+	-- Process id in the recorder's PID namespace, which its user sees; NULL when not known.
+	rec_pid INTEGER,
 	-- CLOCK_BOOTTIME of its start, ns.
 	start_boottime INTEGER,
 	-- Parent incarnation.
@@ -41,6 +43,8 @@ CREATE TABLE thread(
 	tid INTEGER NOT NULL,
 	-- Thread id in its own PID namespace.
 	ns_tid INTEGER,
+	-- Thread id in the recorder's PID namespace; NULL when not known.
+	rec_tid INTEGER,
 	-- CLOCK_BOOTTIME of its start, ns.
 	start_boottime INTEGER,
 	-- Its name (comm); the last one seen.
@@ -67,6 +71,8 @@ CREATE TABLE module(
 	dev TEXT,
 	-- Inode of the file.
 	ino INTEGER,
+	-- Bytes of the file; NULL unknown.
+	file_size INTEGER,
 	-- Which file served the names: 'capture', a path, or NULL; set by symbolization.
 	symbols_from TEXT,
 	-- What was tried and why it did not serve; set by symbolization.
@@ -91,6 +97,7 @@ CREATE TABLE mapping(
 
 -- Payloads that the recorder embedded: symbol tables and unwind sections.
 CREATE TABLE module_blob(
+	-- Module they belong to.
 	module_id INTEGER NOT NULL,
 	-- 'symbols' (an ELF file with symbol and unwind sections only), 'elf', 'vdso', 'perf map'.
 	kind TEXT NOT NULL,
@@ -105,5 +112,6 @@ CREATE TABLE kernel_symbol(
 	start INTEGER PRIMARY KEY,
 	-- First address after it.
 	end INTEGER NOT NULL,
+	-- Name as in /proc/kallsyms.
 	name TEXT NOT NULL
 );

@@ -21,19 +21,24 @@ CREATE TABLE stack(
 
 -- Frames of a stack.
 CREATE TABLE stack_frame(
+	-- Stack.
 	stack_id INTEGER NOT NULL,
 	-- 0 is the innermost.
 	depth INTEGER NOT NULL,
+	-- Frame.
 	frame_id INTEGER NOT NULL,
 	PRIMARY KEY(stack_id, depth)
 ) WITHOUT ROWID;
 
 -- Distinct code addresses.
 CREATE TABLE frame(
+	-- Number of the frame in this database.
 	frame_id INTEGER PRIMARY KEY,
-	-- Module it lies in; NULL when no mapping covers it.
+	-- Module it lies in, -1 the kernel; NULL when no mapping covers it.
 	module_id INTEGER,
-	-- Address in the ELF file's own address space (for the kernel and unmapped ones, absolute).
+	-- Offset in the file, bytes: address - mapping.start + mapping.pgoff. Symbolization turns it
+	-- into the ELF file's own addresses by its program headers. For the kernel and where no
+	-- mapping covers the address, the address itself.
 	rel_pc INTEGER NOT NULL,
 	-- Address in the process that showed it first.
 	address INTEGER NOT NULL,
@@ -43,6 +48,7 @@ CREATE TABLE frame(
 
 -- Names of a frame: inlined functions first, inline_depth 0 the innermost.
 CREATE TABLE symbol(
+	-- Frame.
 	frame_id INTEGER NOT NULL,
 	-- 0 is the innermost inlined function; the greatest is the function itself.
 	inline_depth INTEGER NOT NULL,
@@ -78,7 +84,7 @@ SELECT
 	y.offset AS offset,
 	-- Address in the process, hexadecimal.
 	printf('0x%016x', f.address) AS address,
-	-- Address in the ELF file, hexadecimal.
+	-- Offset in the file, hexadecimal; see frame.
 	printf('0x%x', f.rel_pc) AS rel_pc
 FROM stack_frame sf
 JOIN frame f USING(frame_id)

@@ -2,8 +2,11 @@
 -- Off-CPU episodes: one row from switch-out to switch-in of a traced thread; thread_state, wakeup
 -- and futex_wait are views over it.
 
+-- Off-CPU episodes of traced threads.
 CREATE TABLE offcpu(
+	-- Number of the episode, in the order of beginnings.
 	offcpu_id INTEGER PRIMARY KEY,
+	-- Thread.
 	utid INTEGER NOT NULL,
 	-- Switch-out.
 	ts INTEGER NOT NULL,
@@ -13,50 +16,246 @@ CREATE TABLE offcpu(
 	wakeup_ts INTEGER,
 	-- Switch-in; NULL when it was off CPU to the end.
 	end_ts INTEGER,
-	-- Task state bits at switch-out; 0 still runnable.
+	-- Task state bits at switch-out; 0 still runnable, 2048 newly created, -1 not seen: the episode
+	-- begins at the waking, stands for on-CPU time that a loss makes unknown, or, 0 ns long,
+	-- marks where the thread was first seen on a CPU.
 	state INTEGER NOT NULL,
 	-- 1 when it was preempted.
 	preempted INTEGER NOT NULL,
-	-- Parts of end_ts - ts; they add up to it.
-	blocked_ns INTEGER, runq_ns INTEGER, preempted_ns INTEGER, unknown_ns INTEGER,
+	-- Part of end_ts - ts asleep: switch-out to waking. The four parts add up to end_ts - ts.
+	blocked_ns INTEGER,
+	-- Part from waking to switch-in.
+	runq_ns INTEGER,
+	-- Part in which it was runnable without having been asleep.
+	preempted_ns INTEGER,
+	-- Part that losses hide.
+	unknown_ns INTEGER,
+	-- Begin of the part that losses hide; NULL none.
+	unknown_ts INTEGER,
 	-- CPU it left.
 	cpu INTEGER,
 	-- CPU it came back on.
 	end_cpu INTEGER,
 	-- System call it slept in; NULL none.
 	syscall INTEGER,
-	arg1 INTEGER, arg2 INTEGER, arg3 INTEGER, arg4 INTEGER, arg5 INTEGER, arg6 INTEGER,
-	-- Stacks at switch-out.
-	user_stack_id INTEGER, kernel_stack_id INTEGER,
+	-- First argument of the system call.
+	arg1 INTEGER,
+	-- Second argument of the system call.
+	arg2 INTEGER,
+	-- Third argument of the system call.
+	arg3 INTEGER,
+	-- Fourth argument of the system call.
+	arg4 INTEGER,
+	-- Fifth argument of the system call.
+	arg5 INTEGER,
+	-- Sixth argument of the system call.
+	arg6 INTEGER,
+	-- User stack at switch-out.
+	user_stack_id INTEGER,
+	-- Kernel stack at switch-out.
+	kernel_stack_id INTEGER,
 	-- File or socket it blocked on (file.file_id).
 	file_id INTEGER,
 	-- Thread that woke it; NULL unknown or in an interrupt.
 	waker_utid INTEGER,
 	-- 1 when it was woken from an interrupt (timer, device).
 	waker_irq INTEGER,
-	-- System call the waker was in.
+	-- System call the waker was in; NULL none.
 	waker_syscall INTEGER,
-	waker_arg1 INTEGER, waker_arg2 INTEGER, waker_arg3 INTEGER, waker_arg5 INTEGER,
+	-- First argument of the waker's system call.
+	waker_arg1 INTEGER,
+	-- Second argument of the waker's system call.
+	waker_arg2 INTEGER,
+	-- Fifth argument of the waker's system call.
+	waker_arg5 INTEGER,
+	-- User stack of the waker.
 	waker_stack_id INTEGER
 );
 
--- Who had the CPU while a traced thread waited in its run queue.
+-- Who had the CPU while a traced thread waited in its run queue; idle time is left out.
 CREATE TABLE ran_instead(
+	-- Episode in which the thread waited.
 	offcpu_id INTEGER NOT NULL,
 	-- When it got the CPU, or when the wait began.
 	ts INTEGER NOT NULL,
+	-- How long it had the CPU, ns.
 	dur INTEGER NOT NULL,
-	-- Thread that ran; NULL idle.
+	-- Thread that ran.
 	utid INTEGER
 );
 
 -- Files and sockets that threads blocked on.
 CREATE TABLE file(
+	-- Hash made by the recorder.
 	file_id INTEGER PRIMARY KEY,
 	-- Path, or the socket's ends.
 	path TEXT,
 	-- st_mode bits.
 	mode INTEGER,
+	-- Device as the kernel's dev_t.
 	dev INTEGER,
+	-- Inode.
 	ino INTEGER
 );
+
+-- Names of the system calls that threads block in or wake others from, on the recorded architecture.
+CREATE TABLE syscall_name(
+	-- Number.
+	syscall INTEGER PRIMARY KEY,
+	-- Name.
+	name TEXT NOT NULL
+);
+
+-- What threads were doing, without gaps from where they were first seen: one row an interval.
+CREATE VIEW thread_state AS
+SELECT
+	-- Thread.
+	o.utid AS utid,
+	-- Begin of the interval.
+	o.ts AS ts,
+	-- Its length, ns.
+	o.blocked_ns AS dur,
+	-- 'running', 'blocked', 'runnable' (woken, waits for a CPU), 'preempted' (runnable all along),
+	-- 'unknown' (records were lost).
+	'blocked' AS state,
+	-- CPU it ran on; for the others the CPU it left.
+	o.cpu AS cpu,
+	-- System call it is blocked in, and for 'runnable' the one it was blocked in; NULL none.
+	coalesce(y.name, 'syscall ' || o.syscall) AS reason,
+	-- Thread that ended the blocked interval; NULL unknown or an interrupt.
+	o.waker_utid AS waker_utid,
+	-- Episode the interval belongs to; NULL for 'running'.
+	o.offcpu_id AS offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.blocked_ns > 0 AND o.unknown_ts IS NULL
+UNION ALL
+SELECT o.utid, o.ts, min(o.unknown_ts, o.ts + o.blocked_ns) - o.ts, 'blocked', o.cpu,
+	coalesce(y.name, 'syscall ' || o.syscall), NULL, o.offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.blocked_ns > 0 AND o.unknown_ts > o.ts
+UNION ALL
+SELECT o.utid, o.unknown_ts + o.unknown_ns, o.ts + o.blocked_ns - o.unknown_ts, 'blocked', o.cpu,
+	coalesce(y.name, 'syscall ' || o.syscall), o.waker_utid, o.offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.blocked_ns > 0 AND o.ts + o.blocked_ns > o.unknown_ts
+UNION ALL
+SELECT o.utid, o.unknown_ts, o.unknown_ns, 'unknown', o.cpu, NULL, NULL, o.offcpu_id
+FROM offcpu o
+WHERE o.unknown_ns > 0
+UNION ALL
+SELECT o.utid, o.end_ts - o.runq_ns, o.runq_ns, 'runnable', o.cpu,
+	coalesce(y.name, 'syscall ' || o.syscall), o.waker_utid, o.offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.runq_ns > 0 AND (o.unknown_ts IS NULL OR o.unknown_ts + o.unknown_ns <= o.end_ts - o.runq_ns)
+UNION ALL
+SELECT o.utid, o.end_ts - o.unknown_ns - o.runq_ns,
+	o.unknown_ts - (o.end_ts - o.unknown_ns - o.runq_ns), 'runnable', o.cpu,
+	coalesce(y.name, 'syscall ' || o.syscall), o.waker_utid, o.offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.runq_ns > 0 AND o.unknown_ts + o.unknown_ns > o.end_ts - o.runq_ns
+	AND o.unknown_ts > o.end_ts - o.unknown_ns - o.runq_ns
+UNION ALL
+SELECT o.utid, o.unknown_ts + o.unknown_ns, o.end_ts - o.unknown_ts - o.unknown_ns, 'runnable', o.cpu,
+	coalesce(y.name, 'syscall ' || o.syscall), o.waker_utid, o.offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.runq_ns > 0 AND o.unknown_ts + o.unknown_ns > o.end_ts - o.runq_ns
+	AND o.end_ts > o.unknown_ts + o.unknown_ns
+UNION ALL
+SELECT o.utid, o.ts, coalesce(o.unknown_ts, o.end_ts) - o.ts, 'preempted', o.cpu, NULL, NULL, o.offcpu_id
+FROM offcpu o
+WHERE o.preempted_ns > 0 AND coalesce(o.unknown_ts, o.end_ts) > o.ts
+UNION ALL
+SELECT o.utid, o.unknown_ts + o.unknown_ns, o.end_ts - o.unknown_ts - o.unknown_ns, 'preempted', o.cpu,
+	NULL, NULL, o.offcpu_id
+FROM offcpu o
+WHERE o.preempted_ns > 0 AND o.end_ts > o.unknown_ts + o.unknown_ns
+UNION ALL
+SELECT o.utid, o.ts, (SELECT value FROM capture_info WHERE key = 'end_ts') - o.ts,
+	CASE WHEN o.state = 0 OR o.preempted THEN 'preempted'
+		WHEN o.waking_ts IS NOT NULL OR o.state = 2048 THEN 'runnable' ELSE 'blocked' END,
+	o.cpu, coalesce(y.name, 'syscall ' || o.syscall), NULL, o.offcpu_id
+FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
+WHERE o.end_ts IS NULL
+UNION ALL
+SELECT r.utid, r.end_ts, r.next_ts - r.end_ts, 'running', r.end_cpu, NULL, NULL, NULL
+FROM (SELECT o.utid, o.end_ts, o.end_cpu,
+		lead(o.ts, 1, coalesce(t.end_ts, (SELECT value FROM capture_info WHERE key = 'end_ts')))
+			OVER (PARTITION BY o.utid ORDER BY o.ts, o.offcpu_id) AS next_ts
+	FROM offcpu o JOIN thread t USING(utid)) r
+WHERE r.next_ts > r.end_ts;
+
+-- Wakings of traced threads that ended a wait, with who did it.
+CREATE VIEW wakeup AS
+SELECT
+	-- When it was woken.
+	o.waking_ts AS ts,
+	-- Thread that was woken.
+	o.utid AS utid,
+	-- Thread that woke it; NULL unknown or in an interrupt.
+	o.waker_utid AS waker_utid,
+	-- Thread id of the waker; NULL as above.
+	coalesce(w.rec_tid, w.tid) AS waker_tid,
+	-- Name of the waker.
+	w.name AS waker_name,
+	-- 1 when it was woken from an interrupt (timer, device).
+	o.waker_irq AS in_interrupt,
+	-- System call the waker was in; NULL none.
+	coalesce(y.name, 'syscall ' || o.waker_syscall) AS waker_syscall,
+	-- User stack of the waker; see callstack.
+	o.waker_stack_id AS waker_stack_id,
+	-- When it was put on a run queue; NULL unknown.
+	o.wakeup_ts AS wakeup_ts,
+	-- Waking to switch-in, ns; NULL when it did not come back.
+	o.end_ts - o.waking_ts AS latency_ns,
+	-- CPU it came back on.
+	o.end_cpu AS cpu,
+	-- Episode it ended.
+	o.offcpu_id AS offcpu_id
+FROM offcpu o
+LEFT JOIN thread w ON w.utid = o.waker_utid
+LEFT JOIN syscall_name y ON y.syscall = o.waker_syscall
+WHERE o.waking_ts IS NOT NULL;
+
+-- Waits in a futex, one row a sleep: mutexes, condition variables, semaphores, joins.
+CREATE VIEW futex_wait AS
+SELECT
+	-- Thread that waited.
+	o.utid AS utid,
+	-- Switch-out.
+	o.ts AS ts,
+	-- Switch-out to switch-in, ns; NULL when it waited to the end.
+	o.end_ts - o.ts AS dur,
+	-- What it asked of the futex: 'wait', 'wait_bitset', 'lock_pi', 'wait_requeue_pi', 'lock_pi2'.
+	CASE WHEN y.name = 'futex' THEN CASE o.arg2 & 127 WHEN 0 THEN 'wait' WHEN 6 THEN 'lock_pi'
+		WHEN 9 THEN 'wait_bitset' WHEN 11 THEN 'wait_requeue_pi' WHEN 13 THEN 'lock_pi2'
+		ELSE 'operation ' || (o.arg2 & 127) END
+		WHEN y.name = 'futex_waitv' THEN 'waitv' ELSE 'wait' END AS operation,
+	-- Address of the futex, hexadecimal.
+	printf('0x%016x', o.arg1) AS address,
+	-- Thread that woke it; NULL unknown, a timeout or an interrupt.
+	o.waker_utid AS waker_utid,
+	-- 'observed': the waker was inside a wake on that address; 'candidate': it is only known to
+	-- have made the thread runnable (signal, requeue); NULL: no waker is known.
+	CASE WHEN o.waker_utid IS NULL THEN NULL
+		WHEN w.name = 'futex_wake' AND o.waker_arg1 = o.arg1 THEN 'observed'
+		WHEN w.name = 'futex' AND (
+			(o.waker_arg2 & 127 IN (1, 7, 10) AND o.waker_arg1 IN (o.arg1,
+				CASE WHEN o.arg2 & 127 = 11 THEN o.arg5 END))
+			OR (o.waker_arg2 & 127 IN (3, 4, 5, 12) AND o.arg1 IN (o.waker_arg1, o.waker_arg5)))
+		THEN 'observed' ELSE 'candidate' END AS waker_kind,
+	-- User stack of the waker; see callstack.
+	o.waker_stack_id AS waker_stack_id,
+	-- User stack of the thread that waited.
+	o.user_stack_id AS user_stack_id,
+	-- Part of dur asleep, ns.
+	o.blocked_ns AS blocked_ns,
+	-- Part of dur from waking to switch-in, ns.
+	o.runq_ns AS runq_ns,
+	-- Episode.
+	o.offcpu_id AS offcpu_id,
+	-- Address of the futex as it is in tables.
+	o.arg1 AS address_int
+FROM offcpu o
+JOIN syscall_name y ON y.syscall = o.syscall
+	AND y.name IN ('futex', 'futex_wait', 'futex_waitv')
+LEFT JOIN syscall_name w ON w.syscall = o.waker_syscall;
