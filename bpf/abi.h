@@ -7,40 +7,41 @@
 #ifndef CW_ABI_H
 #define CW_ABI_H
 
-#define CW_KINDS 64	       /* record types counted: ids below this */
-#define CW_STACK_SLOTS 4       /* scratch per CPU; the last one belongs to the scheduler's programs */
-#define CW_GUARD_HITS 512      /* stacks taken before one judges whether frame pointers work */
-#define CW_MAX_THREADS 32768   /* traced threads at a time */
-#define CW_MAX_PROCS 8192      /* traced processes at a time */
+#define CW_KINDS       64    /* record types counted: ids below this */
+#define CW_STACK_SLOTS 4     /* scratch per CPU; the last one belongs to the scheduler's programs */
+#define CW_GUARD_HITS  512   /* stacks taken before one judges whether frame pointers work */
+#define CW_MAX_THREADS 32768 /* traced threads at a time */
+#define CW_MAX_PROCS   8192  /* traced processes at a time */
 
 /* Set before loading, constant afterwards. */
 struct cw_bpf_config {
-	__u32 adopt;	    /* a probe hit makes its process traced (an ELF file was given) */
-	__u32 follow;	    /* child processes of traced processes are traced */
-	__u32 match_exec;   /* a process that executes exec_dev:exec_ino is traced, others no longer */
-	__u32 exec_dev;	    /* kernel's dev_t: major << 20 | minor */
+	__u32 adopt;      /* a probe hit makes its process traced (an ELF file was given) */
+	__u32 follow;     /* child processes of traced processes are traced */
+	__u32 match_exec; /* a process that executes exec_dev:exec_ino is traced, others no longer
+			   */
+	__u32 exec_dev;   /* kernel's dev_t: major << 20 | minor */
 	__u64 exec_ino;
-	__u64 wake_bytes;   /* wake the reader when this much is waiting in the ring */
-	__u64 thread_size;  /* bytes of a kernel stack */
-	__u64 only_cookie;  /* used where the kernel has no cookies */
-	__u32 pid_ns;	    /* inode of the recorder's PID namespace */
-	__u32 switch_args;  /* arguments of the raw tracepoint sched_switch */
-	__u32 stacks;	    /* take user stacks */
-	__u32 has_cmpxchg;  /* 5.12: fetching atomics */
-	__u32 sched;	    /* scheduler events are wanted */
-	__u32 self_pid;	    /* the recorder, kernel-global; 0 unknown */
+	__u64 wake_bytes;  /* wake the reader when this much is waiting in the ring */
+	__u64 thread_size; /* bytes of a kernel stack */
+	__u64 only_cookie; /* used where the kernel has no cookies */
+	__u32 pid_ns;      /* inode of the recorder's PID namespace */
+	__u32 switch_args; /* arguments of the raw tracepoint sched_switch */
+	__u32 stacks;      /* take user stacks */
+	__u32 has_cmpxchg; /* 5.12: fetching atomics */
+	__u32 sched;       /* scheduler events are wanted */
+	__u32 self_pid;    /* the recorder, kernel-global; 0 unknown */
 };
 
 /* A traced thread, by tid. */
 struct cw_tstate {
 	__u64 start_boottime;
-	__u64 seed;   /* of its process's stack ids */
+	__u64 seed; /* of its process's stack ids */
 	__u32 pid;
-	__u32 epoch;  /* in which its thread record was written; 0 never */
-	__u32 runq;   /* CPU whose run queue it waits on, plus one; 0 none */
-	__u32 no_fp;  /* frame pointers do not work in this thread */
-	__u32 taken;  /* user stacks taken while it blocked or woke somebody */
-	__u32 fresh;  /* of those, how many were new */
+	__u32 epoch; /* in which its thread record was written; 0 never */
+	__u32 runq;  /* CPU whose run queue it waits on, plus one; 0 none */
+	__u32 no_fp; /* frame pointers do not work in this thread */
+	__u32 taken; /* user stacks taken while it blocked or woke somebody */
+	__u32 fresh; /* of those, how many were new */
 };
 
 /* A traced process, by pid. */

@@ -11,7 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #define CW_PF_KTHREAD 0x00200000
-#define CW_TASK_DEAD 0x80
+#define CW_TASK_DEAD  0x80
 
 const volatile struct cw_bpf_config cfg __weak;
 
@@ -54,7 +54,8 @@ static __always_inline __u32 cw_task_cpu(struct task_struct *task)
 	return BPF_CORE_READ(task, thread_info.cpu);
 }
 
-/* sched_switch hands over the state it decided on since 5.18; before, the task's own is all there is. */
+/* sched_switch hands over the state it decided on since 5.18; before, the task's own is all there
+ * is. */
 static __always_inline __u32 cw_switch_state(void *ctx, struct task_struct *prev)
 {
 	if (cfg.switch_args >= 4)

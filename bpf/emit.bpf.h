@@ -64,8 +64,8 @@ static __always_inline void cw_count_emitted(__u32 kind)
 /* Waking the reader is half the cost of an event: only when a good part of the ring is full. */
 static __always_inline __u64 cw_wake_flags(void)
 {
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg.wake_bytes ? BPF_RB_FORCE_WAKEUP :
-										  BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg.wake_bytes ? BPF_RB_FORCE_WAKEUP
+									       : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void cw_fill_header(struct cw_rec *h, __u32 kind, __u32 size, __u64 ts)

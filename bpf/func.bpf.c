@@ -26,7 +26,8 @@ struct {
 } probe_no_fp SEC(".maps");
 
 /* The current thread when it is traced, taking it in when its process is. */
-static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *task, __u32 pid, __u32 tid)
+static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *task, __u32 pid,
+							   __u32 tid)
 {
 	struct cw_tstate *t = cw_thread_find(tid);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lives of traced threads and processes: those there at the start, forks, execs, names and exits.
- * Decides, with target.bpf.h, who is traced; knows nothing of probes and scheduling.
+ * The lives of traced threads and processes: those there at the start, forks, execs, names and
+ * exits. Decides, with target.bpf.h, who is traced; knows nothing of probes and scheduling.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -113,8 +113,8 @@ static __always_inline bool cw_runs_elf(struct task_struct *task)
 	       BPF_CORE_READ(inode, i_sb, s_dev) == cfg.exec_dev;
 }
 
-static __always_inline void cw_emit_exec(struct linux_binprm *bprm, __u64 id, __u32 old_tid, __u32 flags,
-					 __u64 ts)
+static __always_inline void cw_emit_exec(struct linux_binprm *bprm, __u64 id, __u32 old_tid,
+					 __u32 flags, __u64 ts)
 {
 	struct cw_exec *r = cw_reserve(CW_EXEC, sizeof(*r) + CW_FILENAME_MAX, ts);
 	long n;

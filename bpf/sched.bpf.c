@@ -10,7 +10,8 @@
 #include "target.bpf.h"
 #include "stack.bpf.h"
 
-/* Traced threads waiting on each CPU's run queue: while there are any, all its switches are recorded. */
+/* Traced threads waiting on each CPU's run queue: while there are any, all its switches are
+ * recorded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -78,7 +79,7 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 static __always_inline __u64 cw_user_stack(void *ctx, struct cw_slot *s, struct cw_tstate *t,
 					   struct task_struct *current, __u32 pid, __u64 ts)
 {
-	struct cw_stack_req q = { .ts = ts, .pid = pid };
+	struct cw_stack_req q = {.ts = ts, .pid = pid};
 	struct cw_pstate *p;
 	bool fresh;
 	__u64 id;
@@ -129,9 +130,10 @@ static __always_inline void cw_emit_switch(const struct cw_switch_info *i)
 	cw_submit(r, CW_SCHED_SWITCH);
 }
 
-static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info *i, struct cw_tstate *p)
+static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info *i,
+					  struct cw_tstate *p)
 {
-	struct cw_stack_req kernel = { .ts = i->ts, .flags = CW_STACK_KERNEL };
+	struct cw_stack_req kernel = {.ts = i->ts, .flags = CW_STACK_KERNEL};
 	struct cw_slot *s = cw_slot_sched();
 	struct cw_syscall sc = {};
 	struct cw_sched_block *r;
@@ -159,26 +161,32 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 SEC("raw_tp/sched_switch")
 int cw_sched_switch(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct cw_switch_info i = { .ts = bpf_ktime_get_ns() };
+	struct cw_switch_info i = {.ts = bpf_ktime_get_ns()};
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cw_tstate *p = NULL, *n = NULL;
+	struct task_struct *next = (void *)CW_ARG(ctx, 2);
 	__s64 *waiting;
 
-	i.next = (void *)CW_ARG(ctx, 2);
+	i.next = next;
 	i.prev_tid = id;
-	i.next_tid = BPF_CORE_READ(i.next, pid);
+	i.next_tid = BPF_CORE_READ(next, pid);
 	if (i.prev_tid)
 		p = cw_thread_find(i.prev_tid);
 	if (i.next_tid)
 		n = cw_thread_find(i.next_tid);
 	waiting = bpf_map_lookup_elem(&runq, &cpu);
-	if (!p && !n && !(waiting && *waiting > 0))
-		return 0;
+	if (!p) {
+		/* clang would combine the two pointers into one test, which the verifier refuses.
+		 */
+		barrier_var(n);
+		if (!n && !(waiting && *waiting > 0))
+			return 0;
+	}
 
 	i.prev = (void *)CW_ARG(ctx, 1);
 	i.prev_pid = id >> 32;
-	i.next_pid = BPF_CORE_READ(i.next, tgid);
+	i.next_pid = BPF_CORE_READ(next, tgid);
 	if ((__u8)CW_ARG(ctx, 0))
 		i.flags = CW_SWITCH_PREEMPTED;
 	else
@@ -210,13 +218,18 @@ int cw_sched_switch(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * In an interrupt the thread on the CPU is not the waker. Interrupts run on a stack of their own,
- * so the address of the tracepoint's arguments tells; there is no preempt count to read on all kernels.
+ * so the address of the tracepoint's arguments tells; there is no preempt count to read on all
+ * kernels.
  */
 static __always_inline bool cw_in_interrupt(void *ctx, struct task_struct *current)
 {
-	__u64 stack = (__u64)BPF_CORE_READ(current, stack);
+	__u32 stack = (__u64)BPF_CORE_READ(current, stack);
+	__u32 here = (__u64)ctx;
 
-	return (__u64)ctx - stack >= cfg.thread_size;
+	/* Halves do: a half of a pointer is a number to the verifier, which has no arithmetic for
+	 * contexts. */
+	asm volatile("" : "+w"(here));
+	return here - stack >= (__u32)cfg.thread_size;
 }
 
 SEC("raw_tp/sched_waking")
@@ -226,7 +239,7 @@ int cw_sched_waking(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *wakee = (void *)CW_ARG(ctx, 0), *current;
 	__u32 tid = BPF_CORE_READ(wakee, pid), flags = 0;
 	struct cw_tstate *t = cw_thread_find(tid), *w;
-	struct cw_syscall sc = { .nr = -1 };
+	struct cw_syscall sc = {.nr = -1};
 	struct cw_sched_waking *r;
 	struct cw_slot *s;
 

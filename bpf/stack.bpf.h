@@ -97,8 +97,8 @@ struct cw_stack_req {
  * Walk the stack into s and hand it over unless that was done before. Returns its id, 0 when there
  * is none; *fresh says whether it was new. The mark is made only after the record found room.
  */
-static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s, const struct cw_stack_req *q,
-					   bool *fresh)
+static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s,
+					   const struct cw_stack_req *q, bool *fresh)
 {
 	struct cw_stack *r = (void *)s->rec;
 	__u32 flags = q->flags, n = 1, epoch = cw_epoch, *seen, size;

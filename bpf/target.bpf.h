@@ -44,18 +44,22 @@ static __always_inline __u64 cw_stack_seed(struct task_struct *task)
 	return start ^ (__u64)pid << 40 ^ (__u64)BPF_CORE_READ(task, self_exec_id) << 20;
 }
 
-/* The pid numbers of a thread in the namespace at this depth of its own chain; 0 when there is none. */
+/* The pid numbers of a thread in the namespace at this depth of its own chain; 0 when there is
+ * none. */
 static __always_inline __u32 cw_pid_nr(struct pid *pid, __u32 level, __u32 *ns_inum)
 {
 	struct upid up;
+	struct pid_namespace *ns;
 
 	if (!pid || level > 32 ||
 	    bpf_probe_read_kernel(&up, sizeof(up),
 				  (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 					  level * bpf_core_type_size(struct upid)))
 		return 0;
-	if (ns_inum)
-		*ns_inum = BPF_CORE_READ(up.ns, ns.inum);
+	if (ns_inum) {
+		ns = up.ns;
+		*ns_inum = BPF_CORE_READ(ns, ns.inum);
+	}
 	return up.nr;
 }
 
@@ -67,8 +71,8 @@ static __always_inline __u32 cw_own_ns_nr(struct task_struct *task)
 }
 
 /* Introduce a thread. comm may be NULL: the task's own. 0 when the record was handed over. */
-static __always_inline int cw_emit_thread(struct task_struct *task, __u32 pid, __u32 tid, __u32 flags,
-					  const char *comm, __u64 ts)
+static __always_inline int cw_emit_thread(struct task_struct *task, __u32 pid, __u32 tid,
+					  __u32 flags, const char *comm, __u64 ts)
 {
 	struct cw_thread *r = cw_reserve(CW_THREAD, sizeof(*r) + CW_COMM_LEN, ts);
 
@@ -90,7 +94,8 @@ static __always_inline int cw_emit_thread(struct task_struct *task, __u32 pid, _
 	return 0;
 }
 
-static __noinline int cw_introduce(struct task_struct *task, __u32 pid, __u32 tid, __u32 flags, __u64 ts)
+static __noinline int cw_introduce(struct task_struct *task, __u32 pid, __u32 tid, __u32 flags,
+				   __u64 ts)
 {
 	return cw_emit_thread(task, pid, tid, flags, NULL, ts);
 }
@@ -121,14 +126,15 @@ static __always_inline void cw_note_other(struct task_struct *task, __u32 pid, _
 /* Start tracing a process; NULL when there are too many. */
 static __always_inline struct cw_pstate *cw_proc_add(struct task_struct *task, __u32 pid)
 {
-	struct cw_pstate p = { .seed = cw_stack_seed(task) };
+	struct cw_pstate p = {.seed = cw_stack_seed(task)};
 
 	bpf_map_update_elem(&procs, &pid, &p, BPF_ANY);
 	return bpf_map_lookup_elem(&procs, &pid);
 }
 
 /* Start tracing a thread of a traced process; NULL when there are too many. */
-static __noinline struct cw_tstate *cw_thread_add(struct task_struct *task, __u32 pid, __u32 tid)
+static __always_inline struct cw_tstate *cw_thread_add(struct task_struct *task, __u32 pid,
+						       __u32 tid)
 {
 	struct cw_pstate *p = bpf_map_lookup_elem(&procs, &pid);
 	struct cw_tstate t = {

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Words for the end of a recording, on standard error. */
+#include <inttypes.h>
+#include <stdio.h>
+#include "closing.h"
+
+static const struct {
+	uint32_t kind;
+	const char *name;
+} events[] = {
+	{CW_PROBE_ENTRY, "entries"}, {CW_PROBE_RETURN, "returns"}, {CW_SCHED_SWITCH, "switches"},
+	{CW_SCHED_BLOCK, "blocks"},  {CW_SCHED_WAKING, "wakings"}, {CW_SCHED_WAKEUP, "wakeups"},
+	{CW_FORK, "forks"},          {CW_EXEC, "execs"},           {CW_EXIT, "exits"}};
+#define NEVENTS (sizeof(events) / sizeof(*events))
+
+static const struct {
+	uint32_t kind;
+	const char *name;
+} refs[] = {{CW_STACK, "stacks"}, {CW_THREAD, "threads"}, {CW_FILE, "files"}};
+
+static uint64_t print_lost(const struct cw_losses *l, uint32_t kind, const char *name, bool *any)
+{
+	uint64_t n = cw_losses_lost(l, kind) + cw_losses_missed(l, kind);
+
+	if (n)
+		fprintf(stderr, "%s%" PRIu64 " %s", *any ? ", " : "; LOST: ", n, name);
+	*any |= n > 0;
+	return n;
+}
+
+void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_writer_stats *st)
+{
+	uint64_t total = 0, n, data = st->bytes - st->payload_bytes;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < NEVENTS; i++)
+		total += cw_losses_emitted(l, events[i].kind);
+	fprintf(stderr, "callweave-record: %s: %" PRIu64 " events", path, total);
+	for (i = 0; i < NEVENTS; i++) {
+		n = cw_losses_emitted(l, events[i].kind);
+		if (n)
+			fprintf(stderr, "%s%" PRIu64 " %s", any ? ", " : " (", n, events[i].name);
+		any |= n > 0;
+	}
+	fprintf(stderr, "%s", any ? ")" : "");
+	any = false;
+	for (i = 0; i < NEVENTS; i++)
+		print_lost(l, events[i].kind, events[i].name, &any);
+	for (i = 0; i < sizeof(refs) / sizeof(*refs); i++)
+		print_lost(l, refs[i].kind, refs[i].name, &any);
+	if (!any)
+		fprintf(stderr, ", none lost");
+	fprintf(stderr, "; %.1f KiB", st->bytes / 1024.0);
+	if (st->payload_bytes)
+		fprintf(stderr, ", %.1f of them symbols", st->payload_bytes / 1024.0);
+	if (total)
+		fprintf(stderr, "; %.1f bytes an event", (double)data / total);
+	fprintf(stderr, "\n");
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The recording loop. Records pass through undecoded: only headers are looked at, and the few types
+ * that say which modules and processes must be described. Must not know how programs are attached.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/libbpf.h>
+#include "drain.h"
+#include "pidset.h"
+#include "resolve.h"
+#include "snapshot.h"
+
+#define TICK_MS     20
+#define POLL_NS     100000000ull
+#define EMBED_NS    1000000000ull
+#define EPOCH_BYTES (64ull << 20)
+#define PLAN_PIECE  60000
+
+enum { ON_RING, ON_SIGNAL, ON_EXIT };
+
+struct cw_drain {
+	struct cw_drain_setup s;
+	struct ring_buffer *ring;
+	struct cw_pidset known;  /* processes described */
+	struct cw_pidset traced; /* processes traced */
+	int epoll;
+	uint64_t counted; /* calls of the last function */
+	uint64_t start, next_poll, next_embed;
+	uint32_t child; /* of --exec, until it has executed its program; kernel-global */
+	bool enough;
+};
+
+static uint64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* Outside the initial PID namespace other processes' ids are guessed to be their own namespace's.
+ */
+static void describe_process(struct cw_drain *d, uint32_t global, uint32_t ns_pid)
+{
+	if (!cw_pidset_add(&d->known, global))
+		return;
+	cw_modules_snapshot(d->s.modules, cw_snapshot_initial_pid_ns() ? global : ns_pid, global);
+}
+
+static void on_thread(struct cw_drain *d, const struct cw_thread *r)
+{
+	if (!(r->flags & CW_THREAD_TRACED))
+		return;
+	if (cw_pidset_add(&d->traced, r->pid) && !d->s.target->pid) {
+		/* First sight of a process that runs the file: its other threads, too. */
+		cw_probes_want(d->s.probes, r->ns_pid);
+		cw_probes_seed(d->s.probes);
+	}
+	if (r->pid != d->child)
+		describe_process(d, r->pid, r->ns_pid);
+}
+
+static void on_exec(struct cw_drain *d, const struct cw_exec *r)
+{
+	if (!(r->flags & 1)) {
+		cw_pidset_remove(&d->traced, r->pid);
+		return;
+	}
+	d->child = r->pid == d->child ? 0 : d->child;
+	/* What is mapped now comes from the kernel as well; this gets name and arguments. */
+	cw_pidset_remove(&d->known, r->pid);
+	cw_pidset_add(&d->traced, r->pid);
+	describe_process(d, r->pid, r->pid);
+}
+
+static void on_exit_record(struct cw_drain *d, const struct cw_exit *r)
+{
+	if (!(r->flags & 1))
+		return;
+	cw_pidset_remove(&d->traced, r->pid);
+	cw_pidset_remove(&d->known, r->pid);
+	cw_modules_forget(d->s.modules, r->pid);
+}
+
+static void count_call(struct cw_drain *d, uint32_t probe, bool returned)
+{
+	const struct cw_points *p = d->s.points;
+
+	if (!d->s.max_events || probe >= p->n || !p->at[probe].last || p->at[probe].ret != returned)
+		return;
+	if (++d->counted >= d->s.max_events)
+		d->enough = true;
+}
+
+static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
+{
+	struct cw_drain *d = arg;
+	const struct cw_rec *rec = data;
+	int rc;
+
+	if (d->enough)
+		return 0;
+	rc = cw_writer_append(d->s.writer, rec);
+	if (rc)
+		return rc;
+	switch (rec->type) {
+	case CW_STACK:
+		cw_modules_note_stack(d->s.modules, data);
+		break;
+	case CW_THREAD:
+		on_thread(d, data);
+		break;
+	case CW_EXEC:
+		on_exec(d, data);
+		break;
+	case CW_EXIT:
+		on_exit_record(d, data);
+		break;
+	case CW_PROBE_ENTRY:
+		count_call(d, ((const struct cw_probe_entry *)data)->probe_id, false);
+		break;
+	case CW_PROBE_RETURN:
+		count_call(d, ((const struct cw_probe_return *)data)->probe_id, true);
+		break;
+	}
+	return 0;
+}
+
+static bool keep_map(void *arg, uint32_t pid)
+{
+	const struct cw_drain *d = arg;
+
+	return cw_pidset_has(&d->traced, pid);
+}
+
+static int watch_fd(struct cw_drain *d, int fd, uint32_t what, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.u32 = what};
+
+	return fd < 0 ? 0 : epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
+{
+	struct cw_drain *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->s = *s;
+	d->epoll = epoll_create1(EPOLL_CLOEXEC);
+	d->ring = ring_buffer__new(cw_probes_ring_fd(s->probes), on_record, d, NULL);
+	/* Edge-triggered: while the ring is never quite empty a level would never let us sleep. */
+	if (d->epoll < 0 || !d->ring ||
+	    watch_fd(d, cw_probes_ring_fd(s->probes), ON_RING, EPOLLIN | EPOLLET) ||
+	    watch_fd(d, s->signal_fd, ON_SIGNAL, EPOLLIN) ||
+	    watch_fd(d, s->target->pidfd, ON_EXIT, EPOLLIN)) {
+		snprintf(err, CW_ERR, "cannot map the ring buffer: %s", strerror(errno));
+		cw_drain_free(d);
+		return NULL;
+	}
+	if (s->target->child)
+		d->child = cw_probes_global_pid(s->probes, s->target->pid);
+	cw_modules_watch(s->modules, keep_map, d);
+	d->start = mono_ns();
+	d->next_poll = d->start + POLL_NS;
+	d->next_embed = d->start + EMBED_NS;
+	return d;
+}
+
+int cw_drain_write_plan(struct cw_writer *w, const char *yaml, bool repeated)
+{
+	size_t len = strlen(yaml), off;
+	struct cw_plan_text r = {
+		.h = {.type = CW_PLAN_TEXT,
+		      .cpu = CW_CPU_NONE,
+		      .flags = repeated ? CW_REC_REPEATED : 0,
+		      .ts = mono_ns()},
+		.pieces = (len + PLAN_PIECE - 1) / PLAN_PIECE,
+	};
+	int rc = 0;
+
+	for (off = 0; !rc && off < len; off += PLAN_PIECE, r.piece++)
+		rc = cw_writer_append_tail(w, &r.h, sizeof(r), yaml + off,
+					   len - off < PLAN_PIECE ? len - off : PLAN_PIECE);
+	return rc;
+}
+
+/* What records refer to is written again, so that a damaged part costs nothing behind it. */
+static int next_epoch(struct cw_drain *d)
+{
+	int rc;
+
+	cw_writer_new_epoch(d->s.writer);
+	cw_probes_next_epoch(d->s.probes);
+	rc = cw_modules_repeat(d->s.modules);
+	if (!rc)
+		rc = cw_points_write(d->s.points, d->s.writer, d->s.modules, true);
+	return rc ? rc : cw_drain_write_plan(d->s.writer, d->s.plan_yaml, true);
+}
+
+static int periodic(struct cw_drain *d, uint64_t now)
+{
+	struct cw_writer_stats st;
+	int rc = 0;
+
+	if (now >= d->next_poll) {
+		d->next_poll = now + POLL_NS;
+		rc = cw_losses_poll(d->s.losses);
+	}
+	if (!rc && now >= d->next_embed) {
+		d->next_embed = now + EMBED_NS;
+		rc = cw_modules_embed(d->s.modules);
+		cw_writer_get_stats(d->s.writer, &st);
+		if (!rc && st.epoch_records_bytes >= EPOCH_BYTES)
+			rc = next_epoch(d);
+	}
+	if (!rc)
+		rc = cw_writer_tick(d->s.writer, now);
+	return rc ? rc : cw_writer_error(d->s.writer);
+}
+
+static int carry(struct cw_drain *d)
+{
+	int rc;
+
+	cw_modules_drain(d->s.modules);
+	rc = ring_buffer__consume(d->ring);
+	return rc < 0 ? rc : 0;
+}
+
+int cw_drain_run(struct cw_drain *d)
+{
+	struct epoll_event ev[4];
+	uint64_t now;
+	int i, n, rc, reason = 0;
+
+	while (!reason) {
+		n = epoll_wait(d->epoll, ev, 4, TICK_MS);
+		for (i = 0; i < n; i++) {
+			if (ev[i].data.u32 == ON_SIGNAL)
+				reason = CW_END_SIGNAL;
+			else if (ev[i].data.u32 == ON_EXIT && !reason)
+				reason = CW_END_TARGET;
+		}
+		rc = carry(d);
+		now = mono_ns();
+		if (!rc)
+			rc = periodic(d, now);
+		if (rc)
+			return rc;
+		if (d->enough)
+			reason = CW_END_EVENTS;
+		else if (!reason && d->s.duration_ns && now - d->start >= d->s.duration_ns)
+			reason = CW_END_DURATION;
+	}
+	return reason;
+}
+
+int cw_drain_rest(struct cw_drain *d)
+{
+	int rc = carry(d);
+
+	return rc ? rc : cw_modules_embed(d->s.modules);
+}
+
+void cw_drain_free(struct cw_drain *d)
+{
+	if (!d)
+		return;
+	ring_buffer__free(d->ring);
+	if (d->epoll >= 0)
+		close(d->epoll);
+	cw_pidset_free(&d->known);
+	cw_pidset_free(&d->traced);
+	free(d);
+}

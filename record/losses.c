@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Nothing is lost silently: polls the BPF programs' exact counts and says in the capture when,
+ * where and of which kind something was lost. Must not know how records are drained.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "losses.h"
+
+/* The record types that BPF programs write. */
+static const uint32_t kinds[] = {CW_THREAD,       CW_STACK,        CW_FILE,        CW_PROBE_ENTRY,
+				 CW_PROBE_RETURN, CW_SCHED_SWITCH, CW_SCHED_BLOCK, CW_SCHED_WAKING,
+				 CW_SCHED_WAKEUP, CW_FORK,         CW_EXEC,        CW_EXIT};
+#define NKINDS (sizeof(kinds) / sizeof(*kinds))
+
+enum { LOST_RING = 1, LOST_MISSED = 2 };
+
+struct cw_losses {
+	struct cw_probes *pr;
+	struct cw_writer *w;
+	unsigned int cpus;
+	struct cw_count *now; /* of one kind, by CPU */
+	uint64_t *reported;   /* lost so far, [kind][cpu] */
+	uint64_t emitted[NKINDS], lost[NKINDS], missed[NKINDS];
+	uint64_t last_poll;
+};
+
+static uint64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w)
+{
+	struct cw_losses *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->pr = pr;
+	l->w = w;
+	l->cpus = cw_probes_cpus(pr);
+	l->now = calloc(l->cpus, sizeof(*l->now));
+	l->reported = calloc(l->cpus * NKINDS, sizeof(*l->reported));
+	l->last_poll = mono_ns();
+	if (l->now && l->reported)
+		return l;
+	cw_losses_free(l);
+	return NULL;
+}
+
+static int append_lost(struct cw_losses *l, uint32_t kind, uint32_t cpu, uint64_t n,
+		       uint32_t reason, uint64_t from, uint64_t to)
+{
+	struct cw_lost r = {
+		.h = {.type = CW_LOST, .size = sizeof(r), .cpu = cpu, .ts = from},
+		.kind = kind,
+		.reason = reason,
+		.count = n,
+		.end_ts = to,
+	};
+
+	cw_writer_lost(l->w, kind, cpu, n);
+	return cw_writer_append(l->w, &r.h);
+}
+
+/*
+ * From the first to the last loss of the generation that ended. A program that ran while it ended
+ * may have written into the next one, or not at all yet: then the time since the last poll is
+ * meant.
+ */
+static int report_cpu(struct cw_losses *l, size_t k, uint32_t cpu, uint32_t gen, uint64_t now)
+{
+	const struct cw_count *c = &l->now[cpu];
+	uint64_t *done = &l->reported[k * l->cpus + cpu], n = c->lost - *done;
+	uint64_t from = UINT64_MAX, to = 0;
+	int i;
+
+	if (!n)
+		return 0;
+	for (i = 0; i < 2; i++) {
+		const struct cw_loss_window *win = &c->window[i];
+
+		if (win->gen != gen && win->gen != gen + 1)
+			continue;
+		from = win->first < from ? win->first : from;
+		to = win->last > to ? win->last : to;
+	}
+	if (!to) {
+		from = l->last_poll;
+		to = now;
+	}
+	*done = c->lost;
+	return append_lost(l, kinds[k], cpu, n, LOST_RING, from, to);
+}
+
+static int report_missed(struct cw_losses *l, size_t k, uint64_t now)
+{
+	uint64_t missed = cw_probes_missed(l->pr, kinds[k]), n = missed - l->missed[k];
+
+	if (!n)
+		return 0;
+	l->missed[k] = missed;
+	return append_lost(l, kinds[k], CW_CPU_NONE, n, LOST_MISSED, l->last_poll, now);
+}
+
+int cw_losses_poll(struct cw_losses *l)
+{
+	uint32_t gen = cw_probes_next_loss_gen(l->pr), cpu;
+	uint64_t now = mono_ns();
+	size_t k;
+	int rc = 0;
+
+	for (k = 0; !rc && k < NKINDS; k++) {
+		if (cw_probes_counts(l->pr, kinds[k], l->now))
+			continue;
+		l->emitted[k] = l->lost[k] = 0;
+		for (cpu = 0; !rc && cpu < l->cpus; cpu++) {
+			l->emitted[k] += l->now[cpu].emitted;
+			l->lost[k] += l->now[cpu].lost;
+			rc = report_cpu(l, k, cpu, gen, now);
+		}
+		if (!rc)
+			rc = report_missed(l, k, now);
+	}
+	l->last_poll = now;
+	return rc;
+}
+
+int cw_losses_finish(struct cw_losses *l)
+{
+	struct cw_counter r = {.h = {.type = CW_COUNTER, .size = sizeof(r)}};
+	uint32_t cpu;
+	size_t k;
+	int rc = cw_losses_poll(l);
+
+	r.h.ts = l->last_poll;
+	for (k = 0; !rc && k < NKINDS; k++) {
+		if (cw_probes_counts(l->pr, kinds[k], l->now))
+			continue;
+		for (cpu = 0; !rc && cpu < l->cpus; cpu++) {
+			if (!l->now[cpu].emitted && !l->now[cpu].lost)
+				continue;
+			r.h.cpu = cpu;
+			r.kind = kinds[k];
+			r.emitted = l->now[cpu].emitted;
+			r.lost = l->now[cpu].lost;
+			rc = cw_writer_append(l->w, &r.h);
+		}
+	}
+	return rc;
+}
+
+static size_t kind_index(uint32_t kind)
+{
+	size_t k;
+
+	for (k = 0; k < NKINDS && kinds[k] != kind; k++)
+		;
+	return k;
+}
+
+uint64_t cw_losses_emitted(const struct cw_losses *l, uint32_t kind)
+{
+	size_t k = kind_index(kind);
+
+	return k < NKINDS ? l->emitted[k] : 0;
+}
+
+uint64_t cw_losses_lost(const struct cw_losses *l, uint32_t kind)
+{
+	size_t k = kind_index(kind);
+
+	return k < NKINDS ? l->lost[k] : 0;
+}
+
+uint64_t cw_losses_missed(const struct cw_losses *l, uint32_t kind)
+{
+	size_t k = kind_index(kind);
+
+	return k < NKINDS ? l->missed[k] : 0;
+}
+
+void cw_losses_free(struct cw_losses *l)
+{
+	if (!l)
+		return;
+	free(l->now);
+	free(l->reported);
+	free(l);
+}

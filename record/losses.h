@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the BPF programs emitted and lost, turned into lost and counter records. */
+#ifndef CW_LOSSES_H
+#define CW_LOSSES_H
+
+#include <stdint.h>
+#include "capture.h"
+#include "probes.h"
+
+struct cw_losses;
+
+struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w);
+/* Write lost records for what was lost since the last call. */
+int cw_losses_poll(struct cw_losses *l);
+/* The same, then counter records; nothing may be emitted any more. */
+int cw_losses_finish(struct cw_losses *l);
+/* Of one record type, on all CPUs, as of the last poll. */
+uint64_t cw_losses_emitted(const struct cw_losses *l, uint32_t kind);
+uint64_t cw_losses_lost(const struct cw_losses *l, uint32_t kind);
+uint64_t cw_losses_missed(const struct cw_losses *l, uint32_t kind);
+void cw_losses_free(struct cw_losses *l);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The plan's functions as places in ELF files. */
+#ifndef CW_POINTS_H
+#define CW_POINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "capture.h"
+#include "modules.h"
+#include "placement.h"
+#include "plan.h"
+#include "target.h"
+
+struct cw_elf_file {
+	int fd;
+	char *path;
+	uint64_t dev, ino;
+	bool own_fd;
+};
+
+struct cw_point {
+	char *name; /* as asked for */
+	const struct cw_elf_file *file;
+	struct cw_func fn;
+	struct cw_placement at;
+	uint32_t module_id; /* set by cw_points_write */
+	bool ret;           /* wants a return probe */
+	bool last;          /* its calls are what --max-events counts */
+};
+
+/* The index of a point is its probe id. */
+struct cw_points {
+	struct cw_point *at;
+	size_t n;
+	struct cw_elf_file *files[64];
+	size_t nfiles;
+};
+
+/* Resolve and place every function of the plan; err gets one sentence. */
+int cw_points_find(struct cw_points *p, const struct cw_plan *plan, const struct cw_target *t,
+		   bool force_return, char *err);
+/* Write a probe record for each; repeated says it was done before. */
+int cw_points_write(struct cw_points *p, struct cw_writer *w, struct cw_modules *m, bool repeated);
+void cw_points_free(struct cw_points *p);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Owns the BPF object: what is set before it is loaded, how its programs are attached, and the maps
+ * that user space reads and writes. Must not know what records mean.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include "attach.h"
+#include "privilege.h"
+#include "probes.h"
+#include "callweave.skel.h"
+
+#define WAKE_BYTES (256u << 10)
+#define MAX_LINKS  32
+
+struct cw_probes {
+	struct callweave_bpf *skel;
+	bool multi;
+	unsigned int cpus;
+	int fds[MAX_LINKS * 4]; /* uprobe_multi links */
+	size_t nfds;
+	struct bpf_link **links; /* all others */
+	size_t nlinks;
+};
+
+static bool verbose;
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (!verbose || level == LIBBPF_DEBUG)
+		return 0;
+	return vfprintf(stderr, fmt, args);
+}
+
+/* Arguments of a raw tracepoint, by its BTF typedef btf_trace_NAME; 0 when it is not there. */
+static unsigned int tracepoint_args(const struct btf *btf, const char *name)
+{
+	char type[64];
+	const struct btf_type *t;
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return 0;
+	t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type); /* pointer */
+	t = t ? btf__type_by_id(btf, t->type) : NULL;             /* prototype */
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
+}
+
+/* Is there an enumerator of this name, as helpers and map types have in the kernel's BTF? */
+static bool kernel_has(const struct btf *btf, const char *enum_name, const char *value)
+{
+	int id = btf__find_by_name_kind(btf, enum_name, BTF_KIND_ENUM), i;
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, id);
+
+	for (i = 0; t && i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), value))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t kernel_stack_bytes(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	return page > 16384 ? page : 16384;
+}
+
+static int configure(struct cw_probes *pr, const struct cw_options *o, const struct cw_target *t,
+		     const struct cw_points *p, char *err)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct cw_bpf_config *c = &pr->skel->rodata->cfg;
+	struct stat ns;
+
+	if (!btf) {
+		snprintf(err, CW_ERR, "the kernel's type information (BTF) is damaged: %s",
+			 strerror(errno));
+		return -ENOTSUP;
+	}
+	c->switch_args = tracepoint_args(btf, "sched_switch");
+	/* Both came in 5.12; the second shows in the type information. */
+	c->has_cmpxchg = kernel_has(btf, "bpf_func_id", "BPF_FUNC_task_pt_regs") ||
+			 kernel_has(btf, "bpf_func_id", "BPF_FUNC_for_each_map_elem");
+	btf__free(btf);
+	c->adopt = !t->pid;
+	c->follow = !o->pid;
+	c->match_exec = !t->pid;
+	c->exec_dev = t->dev;
+	c->exec_ino = t->ino;
+	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
+	c->thread_size = kernel_stack_bytes();
+	c->stacks = o->plan->stacks;
+	if (!stat("/proc/self/ns/pid", &ns))
+		c->pid_ns = ns.st_ino;
+	if (p->n)
+		c->only_cookie =
+			CW_COOKIE(0,
+				  (p->at[0].at.flags & CW_PROBE_NO_FP ? CW_COOKIE_NO_FP : 0) |
+					  (o->plan->stacks ? CW_COOKIE_STACK : 0),
+				  p->at[0].at.sp_adjust);
+	bpf_map__set_max_entries(pr->skel->maps.events, o->ring_bytes);
+	bpf_map__set_max_entries(pr->skel->maps.runq, pr->cpus);
+	bpf_map__set_max_entries(pr->skel->maps.probe_guard, p->n ? p->n : 1);
+	bpf_map__set_max_entries(pr->skel->maps.probe_no_fp, p->n ? p->n : 1);
+	if (pr->multi) {
+		bpf_program__set_expected_attach_type(pr->skel->progs.cw_func_entry,
+						      CW_ATTACH_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(pr->skel->progs.cw_func_return,
+						      CW_ATTACH_UPROBE_MULTI);
+	}
+	return 0;
+}
+
+int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const struct cw_target *t,
+		   const struct cw_points *p, char *err)
+{
+	struct cw_probes *pr;
+	int rc;
+
+	verbose = o->verbose;
+	libbpf_set_print(print_libbpf);
+	rc = cw_check_kernel(err);
+	if (rc)
+		return rc;
+	pr = calloc(1, sizeof(*pr));
+	if (!pr)
+		return -ENOMEM;
+	pr->cpus = libbpf_num_possible_cpus();
+	pr->multi = cw_has_uprobe_multi();
+	pr->links = calloc(MAX_LINKS + 2 * p->n, sizeof(*pr->links));
+	rc = cw_check_privilege(pr->multi, err);
+	if (!rc) {
+		pr->skel = callweave_bpf__open();
+		rc = pr->skel ? configure(pr, o, t, p, err) : -errno;
+	}
+	if (!rc) {
+		rc = callweave_bpf__load(pr->skel);
+		if (rc)
+			snprintf(err, CW_ERR,
+				 "the kernel refused the BPF programs: %s; --verbose shows its "
+				 "reasons",
+				 strerror(-rc));
+	}
+	malloc_trim(0); /* the kernel's types took some megabytes */
+	if (rc)
+		cw_probes_free(pr);
+	else
+		*out = pr;
+	return rc;
+}
+
+static int keep_link(struct cw_probes *pr, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	pr->links[pr->nlinks++] = link;
+	return 0;
+}
+
+/* Tracepoints; without one of them the recording is poorer but still true. */
+static void attach_tracepoints(struct cw_probes *pr, void (*warn)(const char *text))
+{
+	const struct {
+		struct bpf_program *prog;
+		const char *name, *lost;
+	} list[] = {
+		{pr->skel->progs.cw_process_fork, "sched_process_fork",
+		 "new threads are not noticed"},
+		{pr->skel->progs.cw_process_exec, "sched_process_exec",
+		 "executed programs are not noticed"},
+		{pr->skel->progs.cw_process_exit, "sched_process_exit",
+		 "ends of threads are not noticed"},
+		{pr->skel->progs.cw_task_rename, "task_rename",
+		 "new names of threads are not noticed"},
+		{pr->skel->progs.cw_sched_switch, "sched_switch", "times off the CPU are unknown"},
+		{pr->skel->progs.cw_sched_waking, "sched_waking", "wakers are unknown"},
+		{pr->skel->progs.cw_sched_wakeup, "sched_wakeup",
+		 "times on the run queue are unknown"},
+		{pr->skel->progs.cw_sched_wakeup_new, "sched_wakeup_new",
+		 "first times on the run queue are unknown"},
+		{pr->skel->progs.cw_sched_migrate, "sched_migrate_task",
+		 "who ran instead of a thread moved to another CPU is unknown"},
+	};
+	char text[256];
+	size_t i;
+
+	for (i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		int rc = keep_link(pr, bpf_program__attach(list[i].prog));
+
+		if (!rc)
+			continue;
+		snprintf(text, sizeof(text), "cannot attach to the tracepoint %s (%s): %s",
+			 list[i].name, strerror(-rc), list[i].lost);
+		warn(text);
+	}
+}
+
+static uint64_t point_cookie(const struct cw_probes *pr, const struct cw_points *p, size_t i)
+{
+	uint32_t flags = 0;
+
+	if (p->at[i].at.flags & CW_PROBE_NO_FP)
+		flags |= CW_COOKIE_NO_FP;
+	if (pr->skel->rodata->cfg.stacks)
+		flags |= CW_COOKIE_STACK;
+	return CW_COOKIE(i, flags, p->at[i].at.sp_adjust);
+}
+
+/* All points of one file with one link. */
+static int attach_file_multi(struct cw_probes *pr, const struct cw_elf_file *f,
+			     const struct cw_points *p, bool ret, pid_t pid)
+{
+	uint64_t *offsets = calloc(p->n, sizeof(*offsets)),
+		 *cookies = calloc(p->n, sizeof(*cookies));
+	struct bpf_program *prog =
+		ret ? pr->skel->progs.cw_func_return : pr->skel->progs.cw_func_entry;
+	size_t i, n = 0;
+	int fd = 0;
+
+	for (i = 0; offsets && cookies && i < p->n; i++) {
+		if (p->at[i].file != f || (ret && !p->at[i].ret))
+			continue;
+		offsets[n] = p->at[i].at.placed;
+		cookies[n++] = point_cookie(pr, p, i);
+	}
+	if (n)
+		fd = cw_attach_multi(bpf_program__fd(prog), f->fd, offsets, cookies, n, ret, pid);
+	free(offsets);
+	free(cookies);
+	if (n && fd >= 0)
+		pr->fds[pr->nfds++] = fd;
+	return fd < 0 ? fd : 0;
+}
+
+static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t i, bool ret,
+			 pid_t pid)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = point_cookie(pr, p, i), .retprobe = ret);
+	struct bpf_program *prog =
+		ret ? pr->skel->progs.cw_func_return : pr->skel->progs.cw_func_entry;
+	char path[64];
+
+	/* Without cookies (before 5.15) the attachment fails when one is asked for. */
+	if (p->n == 1)
+		opts.bpf_cookie = 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->at[i].file->fd);
+	return keep_link(pr, bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path,
+							     p->at[i].at.placed, &opts));
+}
+
+static int attach_functions(struct cw_probes *pr, const struct cw_points *p, pid_t pid, char *err)
+{
+	size_t i;
+	int rc = 0;
+
+	if (pr->multi) {
+		for (i = 0; !rc && i < p->nfiles; i++) {
+			rc = attach_file_multi(pr, p->files[i], p, true, pid);
+			if (!rc)
+				rc = attach_file_multi(pr, p->files[i], p, false, pid);
+			if (rc)
+				snprintf(err, CW_ERR, "cannot probe functions of %s: %s",
+					 p->files[i]->path, strerror(-rc));
+		}
+		return rc;
+	}
+	for (i = 0; !rc && i < p->n; i++) {
+		rc = p->at[i].ret ? attach_single(pr, p, i, true, pid) : 0;
+		if (!rc)
+			rc = attach_single(pr, p, i, false, pid);
+		if (rc)
+			snprintf(err, CW_ERR, "cannot probe %s in %s: %s", p->at[i].name,
+				 p->at[i].file->path, strerror(-rc));
+	}
+	return rc;
+}
+
+int cw_probes_attach(struct cw_probes *pr, const struct cw_target *t, const struct cw_points *p,
+		     void (*warn)(const char *text), char *err)
+{
+	attach_tracepoints(pr, warn);
+	/* Children of a program started for the recording are traced, too: no filter there. */
+	return attach_functions(pr, p, t->child ? 0 : t->pid, err);
+}
+
+int cw_probes_want(struct cw_probes *pr, uint32_t pid)
+{
+	uint32_t none = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(pr->skel->maps.wanted), &pid, &none, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+int cw_probes_seed(struct cw_probes *pr)
+{
+	struct bpf_link *link = bpf_program__attach_iter(pr->skel->progs.cw_seed, NULL);
+	char buf[64];
+	int fd, rc = 0;
+	ssize_t n;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		rc = -errno;
+	} else {
+		while ((n = read(fd, buf, sizeof(buf))) > 0 ||
+		       (n < 0 && (errno == EAGAIN || errno == EINTR)))
+			;
+		rc = n < 0 ? -errno : 0;
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return rc;
+}
+
+uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid)
+{
+	uint32_t global = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.wanted), &pid, &global);
+	return global;
+}
+
+void cw_probes_detach(struct cw_probes *pr)
+{
+	while (pr->nfds)
+		close(pr->fds[--pr->nfds]);
+	while (pr->nlinks)
+		bpf_link__destroy(pr->links[--pr->nlinks]);
+}
+
+int cw_probes_ring_fd(const struct cw_probes *pr)
+{
+	return bpf_map__fd(pr->skel->maps.events);
+}
+
+unsigned int cw_probes_cpus(const struct cw_probes *pr)
+{
+	return pr->cpus;
+}
+
+int cw_probes_counts(const struct cw_probes *pr, uint32_t kind, struct cw_count *percpu)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.counts), &kind, percpu) ? -errno : 0;
+}
+
+uint32_t cw_probes_next_loss_gen(struct cw_probes *pr)
+{
+	return pr->skel->data->cw_loss_gen++;
+}
+
+void cw_probes_next_epoch(struct cw_probes *pr)
+{
+	pr->skel->data->cw_epoch++;
+}
+
+static uint64_t prog_misses(const struct bpf_program *prog)
+{
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) ? 0
+									  : info.recursion_misses;
+}
+
+uint64_t cw_probes_missed(const struct cw_probes *pr, uint32_t kind)
+{
+	switch (kind) {
+	case CW_PROBE_ENTRY:
+		return prog_misses(pr->skel->progs.cw_func_entry);
+	case CW_PROBE_RETURN:
+		return prog_misses(pr->skel->progs.cw_func_return);
+	case CW_SCHED_SWITCH:
+		return prog_misses(pr->skel->progs.cw_sched_switch);
+	case CW_SCHED_WAKING:
+		return prog_misses(pr->skel->progs.cw_sched_waking);
+	case CW_SCHED_WAKEUP:
+		return prog_misses(pr->skel->progs.cw_sched_wakeup) +
+		       prog_misses(pr->skel->progs.cw_sched_wakeup_new);
+	default:
+		return 0;
+	}
+}
+
+void cw_probes_free(struct cw_probes *pr)
+{
+	if (!pr)
+		return;
+	cw_probes_detach(pr);
+	callweave_bpf__destroy(pr->skel);
+	free(pr->links);
+	free(pr);
+}

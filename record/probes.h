@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The BPF programs: loading, configuring, attaching, and the numbers they keep. */
+#ifndef CW_PROBES_H
+#define CW_PROBES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "../bpf/abi.h"
+#include "options.h"
+#include "points.h"
+#include "target.h"
+
+struct cw_probes;
+
+/* Load the programs for these points. err gets one sentence: what is missing and what to do. */
+int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const struct cw_target *t,
+		   const struct cw_points *p, char *err);
+
+/* Attach everything: scheduler and lives first, then functions. Warnings go to warn, one sentence
+ * each. */
+int cw_probes_attach(struct cw_probes *pr, const struct cw_target *t, const struct cw_points *p,
+		     void (*warn)(const char *text), char *err);
+
+/* Have this process (as the recorder sees it) traced from the next cw_probes_seed on. */
+int cw_probes_want(struct cw_probes *pr, uint32_t pid);
+/* Take in all threads of wanted processes that exist now. */
+int cw_probes_seed(struct cw_probes *pr);
+/* Kernel-global id of a wanted process; 0 when it was not found. */
+uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid);
+
+/* Detach the programs: no event happens after this. */
+void cw_probes_detach(struct cw_probes *pr);
+
+int cw_probes_ring_fd(const struct cw_probes *pr);
+unsigned int cw_probes_cpus(const struct cw_probes *pr);
+/* Counts of one record type, one per CPU. */
+int cw_probes_counts(const struct cw_probes *pr, uint32_t kind, struct cw_count *percpu);
+/* Begin the next generation of loss windows; returns the one that ended. */
+uint32_t cw_probes_next_loss_gen(struct cw_probes *pr);
+/* Have references handed over again from now on. */
+void cw_probes_next_epoch(struct cw_probes *pr);
+/* Times the kernel skipped a program whose records are of this type. */
+uint64_t cw_probes_missed(const struct cw_probes *pr, uint32_t kind);
+
+void cw_probes_free(struct cw_probes *pr);
+
+#endif
