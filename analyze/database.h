@@ -8,15 +8,15 @@
 #include "plan.h"
 
 struct cw_open_opts {
-	const char *capture;		/* path, "-" for standard input, or an imported database */
-	const char *database;		/* write the database here (import -o); NULL: the cache */
-	const struct cw_plan *plan;	/* stitch by this instead of the capture's plan; NULL */
-	uint64_t max_age_ns;		/* --async-max-age-ms; 0: the plan's */
-	bool no_cache;			/* neither read nor keep a cached database */
-	bool no_symbols;		/* leave frames without names */
-	bool progress;			/* show progress on stderr */
-	const char *const *debug_dirs;	/* searched for module files; ends with NULL; may be NULL */
-	const char *sysroot;		/* prefix for module paths; NULL none */
+	const char *capture;           /* path, "-" for standard input, or an imported database */
+	const char *database;          /* write the database here (import -o); NULL: the cache */
+	const struct cw_plan *plan;    /* stitch by this instead of the capture's plan; NULL */
+	uint64_t max_age_ns;           /* --async-max-age-ms; 0: the plan's */
+	bool no_cache;                 /* neither read nor keep a cached database */
+	bool no_symbols;               /* leave frames without names */
+	bool progress;                 /* show progress on stderr */
+	const char *const *debug_dirs; /* searched for module files; ends with NULL; may be NULL */
+	const char *sysroot;           /* prefix for module paths; NULL none */
 };
 
 /*
@@ -26,10 +26,20 @@ struct cw_open_opts {
  */
 int cw_database_open(sqlite3 **out, const struct cw_open_opts *o);
 
+/*
+ * Open a database file read-only, if it is ours. -ENOENT: cannot be opened, -EINVAL: not one of
+ * ours, -EPROTONOSUPPORT: of another schema version, -EILSEQ: its import did not come to an end.
+ */
+int cw_database_open_file(sqlite3 **out, const char *path);
+
+/* Is path a capture file, which can be read again (not a stream, not a database)? */
+bool cw_capture_is_file(const char *path);
+
 /* Run the passes over a capture into an empty database (schema created here). import.c */
 int cw_import(sqlite3 *db, const struct cw_open_opts *o);
 
-/* Fill frame names (symbol, module.symbols_from/tried) for all frames that have none. symbolize.c */
+/* Fill frame names (symbol, module.symbols_from/tried) for all frames that have none. symbolize.c
+ */
 int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o);
 
 /* Payloads of modules pass from import to symbolize in table module_blob(module_id, kind, data). */

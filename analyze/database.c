@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Gives commands a database with the capture in it: an imported one, a cached one, or one made
+ * now. Knows files, not what the tables mean.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cache.h"
+#include "capture.h"
+#include "database.h"
+#include "say.h"
+
+static int64_t pragma_value(sqlite3 *db, const char *pragma)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t value = -1;
+
+	if (sqlite3_prepare_v2(db, pragma, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return value;
+}
+
+/* What a database from a file may do to us: nothing but give rows. */
+static void harden(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	/* Not "untrusted schema": SQLite 3.40 counts its own JSON functions as unsafe in views. */
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_exec(db,
+		     "PRAGMA cell_size_check=1; PRAGMA mmap_size=0; PRAGMA cache_size=-65536;"
+		     "PRAGMA temp_store=memory",
+		     NULL, NULL, NULL);
+}
+
+int cw_database_open_file(sqlite3 **out, const char *path)
+{
+	sqlite3 *db = NULL;
+	int err = 0;
+
+	*out = NULL;
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+		err = -ENOENT;
+		goto fail;
+	}
+	harden(db);
+	if (pragma_value(db, "PRAGMA application_id") != CW_APPLICATION_ID)
+		err = -EINVAL;
+	else if (pragma_value(db, "PRAGMA user_version") != CW_SCHEMA_VERSION)
+		err = -EPROTONOSUPPORT;
+	else if (pragma_value(db, "SELECT count(*) FROM capture_info WHERE key = 'imported'") != 1)
+		err = -EILSEQ;
+	if (!err) {
+		*out = db;
+		return 0;
+	}
+fail:
+	sqlite3_close(db);
+	return err;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------
+ */
+
+static int set_info(sqlite3 *db, const char *key, const char *value)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO capture_info VALUES(?1, ?2)", -1,
+				    &stmt, NULL);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 2, value, -1, SQLITE_STATIC);
+		sqlite3_step(stmt);
+	}
+	rc = sqlite3_finalize(stmt);
+	return rc == SQLITE_OK ? 0 : rc == SQLITE_FULL ? -ENOSPC : -EIO;
+}
+
+/* Import into db, which is empty, and mark it as ours and whole: that comes last. */
+static int fill(sqlite3 *db, const struct cw_open_opts *o, const char *key)
+{
+	char marks[128];
+	int err;
+
+	sqlite3_exec(db,
+		     "PRAGMA journal_mode=off; PRAGMA synchronous=off; PRAGMA page_size=8192;"
+		     "PRAGMA cache_size=-65536; PRAGMA locking_mode=exclusive;"
+		     "PRAGMA temp_store=memory",
+		     NULL, NULL, NULL);
+	err = cw_import(db, o);
+	if (!err && !o->no_symbols)
+		err = cw_symbolize(db, o);
+	if (err)
+		return err;
+	snprintf(marks, sizeof(marks), "PRAGMA application_id=%d; PRAGMA user_version=%d",
+		 CW_APPLICATION_ID, CW_SCHEMA_VERSION);
+	if (sqlite3_exec(db, marks, NULL, NULL, NULL) != SQLITE_OK)
+		err = sqlite3_errcode(db) == SQLITE_FULL ? -ENOSPC : -EIO;
+	if (!err)
+		err = set_info(db, "cache_key", key);
+	if (!err)
+		err = set_info(db, "imported", "1");
+	return err ? cw_fail(err, "cannot write the database: %s", sqlite3_errmsg(db)) : 0;
+}
+
+/* A private database that is gone when it is closed. */
+static int make_temporary(sqlite3 **out, const struct cw_open_opts *o, const char *key)
+{
+	sqlite3 *db = NULL;
+	int err;
+
+	if (sqlite3_open_v2("", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+	    SQLITE_OK) {
+		sqlite3_close(db);
+		return cw_fail(-EIO, "cannot make a temporary database: %s",
+			       sqlite3_errstr(SQLITE_CANTOPEN));
+	}
+	err = fill(db, o, key);
+	if (err) {
+		sqlite3_close(db);
+		return err;
+	}
+	harden(db);
+	*out = db;
+	return 0;
+}
+
+/* An empty file beside path with a name of its own, which the caller must free and unlink. */
+static char *temporary_beside(const char *path)
+{
+	char *name = NULL;
+	int fd;
+
+	if (asprintf(&name, "%s.XXXXXX", path) < 0)
+		return NULL;
+	fd = mkstemp(name);
+	if (fd < 0) {
+		free(name);
+		return NULL;
+	}
+	close(fd);
+	return name;
+}
+
+/* The database may be read by whoever may read the capture. */
+static void take_mode(const char *path, const char *from)
+{
+	struct stat st;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (strcmp(from, "-") && !stat(from, &st) && S_ISREG(st.st_mode))
+		chmod(path, (st.st_mode & 0444 & ~mask) | 0600);
+}
+
+/* Build in a temporary file beside path, rename, reopen. -EACCES: nothing can be written there. */
+static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *path, const char *key)
+{
+	char *tmp = temporary_beside(path);
+	sqlite3 *db = NULL;
+	int err;
+
+	if (!tmp)
+		return errno == ENOSPC ? -ENOSPC : -EACCES;
+	if (sqlite3_open_v2(tmp, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+		err = cw_fail(-EIO, "cannot write %s: %s", tmp, sqlite3_errmsg(db));
+	else
+		err = fill(db, o, key);
+	if (sqlite3_close(db) != SQLITE_OK && !err)
+		err = cw_fail(-EIO, "cannot close the database %s", tmp);
+	take_mode(tmp, o->capture);
+	if (!err && rename(tmp, path))
+		err = -EACCES;
+	if (err)
+		unlink(tmp);
+	free(tmp);
+	if (!err && cw_database_open_file(out, path))
+		err = cw_fail(-EIO, "cannot read back %s", path);
+	return err;
+}
+
+/* ---- finding one --------------------------------------------------------------------------------
+ */
+
+enum input { INPUT_CAPTURE, INPUT_DATABASE, INPUT_STREAM };
+
+static enum input input_kind(const char *path)
+{
+	static const char magic[] = "SQLite format 3";
+	char head[sizeof(magic)] = "";
+	struct stat st;
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return INPUT_STREAM;
+	if (stat(path, &st) || S_ISDIR(st.st_mode))
+		return INPUT_CAPTURE; /* the reader says what is wrong */
+	if (!S_ISREG(st.st_mode))
+		return INPUT_STREAM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (read(fd, head, sizeof(head)) < 0)
+			head[0] = 0;
+		close(fd);
+	}
+	return memcmp(head, magic, sizeof(magic)) ? INPUT_CAPTURE : INPUT_DATABASE;
+}
+
+bool cw_capture_is_file(const char *path)
+{
+	return input_kind(path) == INPUT_CAPTURE;
+}
+
+static int open_imported(sqlite3 **out, const struct cw_open_opts *o)
+{
+	if (o->plan || o->max_age_ns)
+		return cw_fail(
+			-EINVAL,
+			"%s is an imported database, which cannot be stitched again: give the "
+			"capture it was made from",
+			o->capture);
+	switch (cw_database_open_file(out, o->capture)) {
+	case 0:
+		return 0;
+	case -EINVAL:
+		return cw_fail(-EINVAL,
+			       "%s is an SQLite database, but not one that callweave-analyze "
+			       "import wrote",
+			       o->capture);
+	case -EPROTONOSUPPORT:
+		return cw_fail(-EINVAL,
+			       "%s was made by another version of callweave-analyze: import "
+			       "the capture again",
+			       o->capture);
+	case -EILSEQ:
+		return cw_fail(-EINVAL, "%s was not written to its end: import the capture again",
+			       o->capture);
+	default:
+		return cw_fail(-EIO, "cannot open the database %s", o->capture);
+	}
+}
+
+/* Check that path is a capture at all, and give its id (malloc'ed). */
+static int capture_id(const char *path, char **id)
+{
+	char err[CW_PLAN_ERR] = "";
+	struct cw_reader *r = NULL;
+	int rc = cw_reader_open(&r, path, err, sizeof(err));
+
+	if (rc)
+		return cw_fail(rc, "%s", *err ? err : strerror(-rc));
+	*id = strdup(cw_reader_meta(r, "capture_id") ?: "");
+	cw_reader_free(r);
+	return *id ? 0 : -ENOMEM;
+}
+
+/* The database that the user keeps. Another file is never overwritten by mistake. */
+static int make_kept(sqlite3 **out, const struct cw_open_opts *o, const char *key)
+{
+	sqlite3 *old = NULL;
+	struct stat st;
+	int err;
+
+	if (!stat(o->database, &st) && st.st_size > 0) {
+		err = S_ISREG(st.st_mode) ? cw_database_open_file(&old, o->database) : -EINVAL;
+		sqlite3_close(old);
+		if (err == -EINVAL || err == -ENOENT)
+			return cw_fail(-EEXIST,
+				       "%s exists and is no callweave database: choose "
+				       "another name",
+				       o->database);
+	}
+	err = make_file(out, o, o->database, key);
+	if (err == -EACCES || err == -ENOSPC)
+		cw_say("cannot write %s: %s", o->database,
+		       err == -ENOSPC ? "no space left on the device" : strerror(errno));
+	return err;
+}
+
+static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *id, const char *key)
+{
+	char *places[CW_CACHE_PLACES];
+	int err = -EACCES;
+
+	cw_cache_places(o, id, places);
+	for (int i = 0; i < CW_CACHE_PLACES && !*out; i++)
+		if (places[i])
+			*out = cw_cache_try(places[i], key);
+	for (int i = 0; i < CW_CACHE_PLACES && !*out && err == -EACCES; i++)
+		if (places[i])
+			err = make_file(out, o, places[i], key);
+	for (int i = 0; i < CW_CACHE_PLACES; i++)
+		free(places[i]);
+	if (*out)
+		return 0;
+	if (err == -ENOSPC)
+		cw_say("no room for a cached database; analyzing without one");
+	else if (err != -EACCES)
+		return err;
+	return make_temporary(out, o, key);
+}
+
+int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
+{
+	enum input kind = input_kind(o->capture);
+	char *id = NULL, *key = NULL;
+	int err;
+
+	*out = NULL;
+	if (kind == INPUT_DATABASE && !o->database)
+		return open_imported(out, o);
+	if (kind == INPUT_DATABASE)
+		return cw_fail(-EINVAL, "%s is a database already", o->capture);
+	if (kind == INPUT_CAPTURE) {
+		err = capture_id(o->capture, &id);
+		if (err)
+			return err;
+	}
+	key = kind == INPUT_CAPTURE ? cw_cache_key(o, id) : strdup("stream");
+	if (!key)
+		err = -ENOMEM;
+	else if (o->database)
+		err = make_kept(out, o, key);
+	else if (kind == INPUT_STREAM || o->no_cache)
+		err = make_temporary(out, o, key);
+	else
+		err = open_cached(out, o, id, key);
+	free(key);
+	free(id);
+	return err;
+}

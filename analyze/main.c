@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* callweave-analyze: finds the subcommand. Everything else is the command's own. */
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "commands.h"
+
+#define VERSION "callweave-analyze 0.1"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *does;
+} commands[] = {
+	{"report", cw_cmd_report, "show chains, calls and what delayed them (the default)"},
+	{"import", cw_cmd_import, "turn a capture into an SQLite database that you keep"},
+	{"sql", cw_cmd_sql, "query a capture"},
+	{"dump", cw_cmd_dump, "print or check the records of a capture"},
+};
+
+static void usage(FILE *out)
+{
+	fputs("Usage: callweave-analyze [COMMAND] [OPTION...] CAPTURE\n"
+	      "Analyze a capture that callweave-record wrote, on any machine.\n\nCommands:\n",
+	      out);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].does);
+	fputs("\nExamples:\n"
+	      "  callweave-analyze trace.cwc                            the report\n"
+	      "  callweave-analyze trace.cwc --min-total-ms 100         only chains that took that "
+	      "long\n"
+	      "  callweave-analyze trace.cwc --async-hop put,2,work,1   stitch again, by other "
+	      "hops\n"
+	      "  callweave-analyze sql trace.cwc 'SELECT * FROM chain'  ask your own question\n"
+	      "  callweave-analyze import trace.cwc -o trace.db         for sqlite3 and other "
+	      "tools\n"
+	      "\n`callweave-analyze COMMAND --help` shows the options of a command.\n",
+	      out);
+}
+
+int main(int argc, char **argv)
+{
+	static char name[64];
+
+	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE instead, which ends quietly */
+	argp_err_exit_status = 2;
+	if (argc < 2) {
+		usage(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts(VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "callweave-analyze %s", commands[i].name);
+		argv[1] = name; /* as usage messages call it */
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	return cw_cmd_report(argc, argv);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The report as JSONL records and as CSV rows. SQLite makes the JSON; here are only the queries. */
+#include <errno.h>
+#include "report.h"
+#include "say.h"
+
+static const char *const hop_csv =
+	"SELECT h.chain_id, hop_index, source, target, h.pid, source_tid, source_thread, "
+	"target_tid,"
+	" target_thread, key, target_arg, submit_ts, h.start_ts, h.end_ts, h.queue_ns, h.work_ns, "
+	"oncpu_ns,"
+	" blocked_ns, runq_ns, preempted_ns, unknown_ns, dominant, evidence, c.total_ns AS "
+	"chain_total_ns,"
+	" c.complete AS chain_complete, c.flags AS chain_flags"
+	" FROM temp.item i JOIN chain c USING(chain_id) JOIN hop h USING(chain_id)"
+	" ORDER BY i.seq, h.hop_index";
+
+static const char *const call_csv =
+	"SELECT c.slice_id AS call_id, c.ts, c.dur, c.pid, c.tid, c.thread_name, c.function, "
+	"c.depth,"
+	" c.parent_id, CASE WHEN c.ret IS NOT NULL THEN printf('0x%016x', c.ret) END AS ret,"
+	" c.no_return, c.oncpu_ns, c.blocked_ns, c.runq_ns, c.preempted_ns, c.unknown_ns,"
+	" c.touched_by_loss FROM temp.item i JOIN call c USING(slice_id) ORDER BY i.seq";
+
+static const char *const records =
+	"SELECT CASE WHEN i.chain_id IS NULL"
+	" THEN (SELECT record_json FROM report_call_json c WHERE c.slice_id = i.slice_id)"
+	" ELSE (SELECT record_json FROM report_chain_json c WHERE c.chain_id = i.chain_id) END"
+	" FROM temp.item i ORDER BY i.seq";
+
+/* Of the whole capture where nothing else is said: shown_* are what the filters let through. */
+static const char *const summary =
+	"SELECT json_object('type', 'summary',"
+	" 'capture', (SELECT json_group_object(key, value) FROM capture_info WHERE key <> "
+	"'cache_key'),"
+	" 'shown_chains', (SELECT count(chain_id) FROM temp.item),"
+	" 'shown_calls', (SELECT count(*) FROM temp.item WHERE chain_id IS NULL),"
+	" 'chains', (SELECT count(*) FROM path),"
+	" 'complete_chains', (SELECT count(*) FROM path WHERE complete),"
+	" 'flagged_chains', (SELECT count(*) FROM path WHERE flags <> ''),"
+	" 'calls', (SELECT count(*) FROM slice),"
+	" 'no_return', (SELECT json_group_object(reason, n) FROM (SELECT no_return AS reason, "
+	"count(*) AS n"
+	"   FROM slice WHERE no_return IS NOT NULL GROUP BY 1)),"
+	" 'hops', (SELECT json_group_array(json_object('index', plan_hop, 'source', source,"
+	"   'target', target, 'submitted', submitted, 'matched', matched, 'unmatched_targets', "
+	"unmatched,"
+	"   'duplicate_keys', duplicate_keys, 'superseded', superseded, 'expired', expired,"
+	"   'ambiguous', ambiguous, 'no_handoff', no_handoff, 'open_at_end', open_at_end,"
+	"   'latency', (SELECT json_group_object(part, json_object('count', n, 'average_ns', avg,"
+	"     'p50_ns', p50, 'p95_ns', p95, 'p99_ns', p99, 'max_ns', max))"
+	"     FROM temp.latency l WHERE l.plan_hop = c.plan_hop)))"
+	"   FROM (SELECT * FROM hop_count ORDER BY plan_hop) c),"
+	" 'call_latency', (SELECT json_group_object(part, json_object('count', n, 'average_ns', "
+	"avg,"
+	"   'p50_ns', p50, 'p95_ns', p95, 'p99_ns', p99, 'max_ns', max))"
+	"   FROM temp.latency WHERE plan_hop IS NULL),"
+	" 'losses', (SELECT json_group_array(json_object('kind', kind, 'cpu', cpu, 'reason', "
+	"reason,"
+	"   'count', count, 'ts', ts, 'end_ts', end_ts)) FROM loss))";
+
+static int query_failed(struct cw_report *r)
+{
+	return cw_fail(-EBADMSG, "cannot query the database: %s", sqlite3_errmsg(r->db));
+}
+
+/* Each row is one JSON text, a record. */
+static int print_records(struct cw_report *r, const char *sql)
+{
+	sqlite3_stmt *s = NULL;
+	int err = cw_prepare(r->db, &s, sql), rc = SQLITE_DONE;
+
+	errno = 0;
+	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+		cw_print_json(r->out, (const char *)sqlite3_column_text(s, 0) ?: "null");
+		fputc('\n', r->out);
+		if (ferror(r->out))
+			err = errno ? -errno : -EIO;
+	}
+	sqlite3_finalize(s);
+	if (!err && rc != SQLITE_DONE)
+		err = query_failed(r);
+	return err;
+}
+
+static int print_csv(struct cw_report *r)
+{
+	sqlite3_stmt *s = NULL;
+	int err = cw_prepare(r->db, &s, r->async ? hop_csv : call_csv);
+	long rows;
+
+	if (err)
+		return err;
+	rows = cw_print_rows(r->db, s, CW_FORMAT_CSV, r->out);
+	sqlite3_finalize(s);
+	if (rows == -EBADMSG)
+		return query_failed(r);
+	return rows < 0 ? (int)rows : 0;
+}
+
+int cw_report_rows(struct cw_report *r)
+{
+	int err;
+
+	if (r->format == CW_FORMAT_CSV)
+		return print_csv(r);
+	err = print_records(r, records);
+	if (!err)
+		err = cw_report_latency(r);
+	return err ? err : print_records(r, summary);
+}

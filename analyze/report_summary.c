@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Head and summary of the text report: what was recorded, what is missing, what it adds up to. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report.h"
+
+/* A key of capture_info as text in buf, or NULL. */
+static const char *info(sqlite3 *db, const char *key, char *buf, size_t size)
+{
+	const char *value = NULL;
+	sqlite3_stmt *s = NULL;
+
+	if (cw_prepare(db, &s, "SELECT value FROM capture_info WHERE key = ?1"))
+		return NULL;
+	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0)) {
+		snprintf(buf, size, "%s", (const char *)sqlite3_column_text(s, 0));
+		value = *buf ? buf : NULL;
+	}
+	sqlite3_finalize(s);
+	return value;
+}
+
+static void head_line(struct cw_report *r, struct cw_text *t, const char *label, const char *key)
+{
+	char buf[2048];
+
+	if (!info(r->db, key, buf, sizeof(buf)))
+		return;
+	cw_line_begin(t, 0, CW_PLAIN, "%-9s %s", label, buf);
+	cw_line_end(t);
+}
+
+static void head_time(struct cw_report *r, struct cw_text *t)
+{
+	int64_t start = cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0);
+	int64_t end = cw_query_int(r->db, "SELECT end_ts FROM report_clock", start);
+	char time[CW_TIME_SIZE], duration[CW_DURATION_SIZE], buf[256];
+
+	cw_line_begin(t, 0, CW_BOLD, "capture  ");
+	cw_field(t, CW_BOLD, "%s", cw_wall_time(time, t, start));
+	cw_field(t, CW_PLAIN, "for %s", cw_duration(duration, end - start));
+	if (info(r->db, "host", buf, sizeof(buf)))
+		cw_field(t, CW_PLAIN, "on %s", buf);
+	if (info(r->db, "kernel", buf, sizeof(buf)))
+		cw_field(t, CW_PLAIN, "(Linux %s", buf);
+	if (info(r->db, "arch", buf, sizeof(buf)))
+		cw_field(t, CW_PLAIN, "%s)", buf);
+	cw_line_end(t);
+}
+
+static void print_losses(struct cw_report *r, struct cw_text *t)
+{
+	int64_t start = cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0);
+	char n[CW_DURATION_SIZE], from[CW_DURATION_SIZE], to[CW_DURATION_SIZE];
+	sqlite3_stmt *s = NULL;
+
+	if (cw_prepare(r->db, &s,
+		       "SELECT kind, reason, sum(count), min(ts), max(end_ts) FROM loss"
+		       " GROUP BY kind, reason ORDER BY kind, reason"))
+		return;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		const char *kind = (const char *)sqlite3_column_text(s, 0);
+		bool counted = sqlite3_column_type(s, 2) != SQLITE_NULL;
+
+		cw_line_begin(t, 0, CW_WARN, "lost      %s %s",
+			      counted ? cw_number(n, sqlite3_column_int64(s, 2))
+				      : "unknown number of",
+			      strcmp(kind, "*") ? kind : "records");
+		cw_field(t, CW_WARN, "(%s)", (const char *)sqlite3_column_text(s, 1));
+		cw_field(t, CW_WARN, "between %s and %s after the start",
+			 cw_duration(from, sqlite3_column_int64(s, 3) - start),
+			 cw_duration(to, sqlite3_column_int64(s, 4) - start));
+		cw_line_end(t);
+	}
+	sqlite3_finalize(s);
+}
+
+void cw_report_head(struct cw_report *r, struct cw_text *t)
+{
+	head_time(r, t);
+	head_line(r, t, "command", "command");
+	head_line(r, t, "events", "events");
+	print_losses(r, t);
+	fputc('\n', t->out);
+}
+
+/* ---- summary ------------------------------------------------------------------------------------
+ */
+
+static void latency_header(struct cw_text *t)
+{
+	cw_line_begin(t, 0, CW_DIM, "  %-22s %9s %11s %11s %11s %11s %11s", "", "n", "average",
+		      "P50", "P95", "P99", "max");
+	cw_line_end(t);
+}
+
+static void latency_row(struct cw_text *t, sqlite3_stmt *s, const char *name)
+{
+	char buf[CW_DURATION_SIZE];
+
+	cw_line_begin(t, 0, CW_PLAIN, "  %-22s %9s", name,
+		      cw_number(buf, sqlite3_column_int64(s, 2)));
+	for (int col = 3; col <= 7; col++) {
+		bool there = sqlite3_column_type(s, col) != SQLITE_NULL;
+
+		fprintf(t->out, " %11s",
+			there ? cw_duration(buf, sqlite3_column_int64(s, col)) : "-");
+	}
+	cw_line_end(t);
+}
+
+/* Counts of a hop's stitching that are not zero. */
+static void hop_counts(struct cw_text *t, sqlite3_stmt *s, int first)
+{
+	char buf[CW_DURATION_SIZE];
+
+	cw_line_begin(t, 2, CW_PLAIN, "submitted=%s",
+		      cw_number(buf, sqlite3_column_int64(s, first)));
+	for (int col = first + 1; col < sqlite3_column_count(s); col++) {
+		int64_t n = sqlite3_column_int64(s, col);
+
+		if (n || col == first + 1)
+			cw_field(t, col == first + 1 ? CW_PLAIN : CW_WARN, "%s=%s",
+				 sqlite3_column_name(s, col), cw_number(buf, n));
+	}
+	cw_line_end(t);
+}
+
+static int hop_summary(struct cw_report *r, struct cw_text *t)
+{
+	sqlite3_stmt *hops = NULL, *latency = NULL;
+	int err =
+		cw_prepare(r->db, &hops,
+			   "SELECT plan_hop, source, target, submitted, matched, unmatched,"
+			   " duplicate_keys AS \"duplicate-keys\", superseded, expired, ambiguous,"
+			   " no_handoff AS \"no-handoff\", open_at_end AS \"open-at-end\""
+			   " FROM hop_count ORDER BY plan_hop");
+	if (!err)
+		err = cw_prepare(r->db, &latency,
+				 "SELECT * FROM temp.latency WHERE plan_hop = ?1 ORDER BY part");
+	while (!err && sqlite3_step(hops) == SQLITE_ROW) {
+		cw_line_begin(t, 0, CW_BOLD, "hop %d %s -> %s", sqlite3_column_int(hops, 0),
+			      (const char *)sqlite3_column_text(hops, 1),
+			      (const char *)sqlite3_column_text(hops, 2));
+		cw_line_end(t);
+		hop_counts(t, hops, 3);
+		sqlite3_reset(latency);
+		sqlite3_bind_int(latency, 1, sqlite3_column_int(hops, 0));
+		for (bool first = true; sqlite3_step(latency) == SQLITE_ROW; first = false) {
+			if (first)
+				latency_header(t);
+			latency_row(t, latency, (const char *)sqlite3_column_text(latency, 1));
+		}
+	}
+	sqlite3_finalize(hops);
+	sqlite3_finalize(latency);
+	return err;
+}
+
+static int call_summary(struct cw_report *r, struct cw_text *t)
+{
+	sqlite3_stmt *s = NULL;
+	bool first = true;
+	int err = cw_prepare(r->db, &s,
+			     "SELECT * FROM temp.latency WHERE plan_hop IS NULL ORDER BY part");
+
+	if (err)
+		return err;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		if (first) {
+			cw_line_begin(t, 0, CW_BOLD, "duration of calls");
+			cw_line_end(t);
+			latency_header(t);
+		}
+		first = false;
+		latency_row(t, s, (const char *)sqlite3_column_text(s, 1));
+	}
+	sqlite3_finalize(s);
+	return 0;
+}
+
+static int no_return_summary(struct cw_report *r, struct cw_text *t)
+{
+	char buf[CW_DURATION_SIZE];
+	sqlite3_stmt *s = NULL;
+	int err = cw_prepare(r->db, &s,
+			     "SELECT p.function, s.no_return, count(*) FROM temp.item i"
+			     " JOIN slice s USING(slice_id) JOIN probe p USING(probe_id)"
+			     " WHERE s.no_return IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2");
+
+	if (err)
+		return err;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		cw_line_begin(t, 0, CW_PLAIN, "%s calls of %s without return (%s)",
+			      cw_number(buf, sqlite3_column_int64(s, 2)),
+			      (const char *)sqlite3_column_text(s, 0),
+			      (const char *)sqlite3_column_text(s, 1));
+		cw_line_end(t);
+	}
+	sqlite3_finalize(s);
+	return 0;
+}
+
+static void chain_counts(struct cw_report *r, struct cw_text *t)
+{
+	char buf[CW_DURATION_SIZE];
+	int64_t all = cw_query_int(r->db, "SELECT count(*) FROM path", 0);
+	int64_t incomplete = cw_query_int(r->db,
+					  "SELECT count(*) FROM temp.item JOIN path"
+					  " USING(chain_id) WHERE NOT complete",
+					  0);
+	int64_t flagged = cw_query_int(r->db,
+				       "SELECT count(*) FROM temp.item JOIN path"
+				       " USING(chain_id) WHERE flags <> ''",
+				       0);
+
+	cw_line_begin(t, 0, CW_BOLD, "%s chains", cw_number(buf, r->chains));
+	if (all != r->chains)
+		cw_field(t, CW_PLAIN, "of %s match", cw_number(buf, all));
+	if (incomplete)
+		cw_field(t, CW_WARN, "incomplete=%s", cw_number(buf, incomplete));
+	if (flagged)
+		cw_field(t, CW_WARN, "flagged=%s", cw_number(buf, flagged));
+	if (r->calls)
+		cw_field(t, CW_PLAIN, "and %s calls of the target without one",
+			 cw_number(buf, r->calls));
+	cw_line_end(t);
+}
+
+int cw_report_summary(struct cw_report *r, struct cw_text *t)
+{
+	char buf[CW_DURATION_SIZE];
+	int err = cw_report_latency(r);
+
+	if (err)
+		return err;
+	if (r->async) {
+		chain_counts(r, t);
+		err = hop_summary(r, t);
+	} else {
+		int64_t all = cw_query_int(r->db, "SELECT count(*) FROM slice", 0);
+
+		cw_line_begin(t, 0, CW_BOLD, "%s calls", cw_number(buf, r->calls));
+		if (all != r->calls)
+			cw_field(t, CW_PLAIN, "of %s match", cw_number(buf, all));
+		cw_line_end(t);
+	}
+	if (!err)
+		err = call_summary(r, t);
+	if (!err)
+		err = no_return_summary(r, t);
+	return err;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Command sql: questions of the user's own, which can only read. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cache.h"
+#include "commands.h"
+#include "options.h"
+#include "print.h"
+#include "raw_tables.h"
+#include "say.h"
+#include "schema_doc.h"
+
+enum { OPT_FORMAT = 0x100 };
+
+static const struct argp_option options[] = {
+	{"format", OPT_FORMAT, "FORMAT", 0, "table (default), jsonl (also json), or csv", 0},
+	{"output", 'o', "FILE", 0, "Write the rows to FILE instead of standard output", 0},
+	{0},
+};
+
+static const char doc[] =
+	"Query a capture with SQL. Without QUERY, list the tables and views. QUERY may be '-' for "
+	"standard input or @FILE. Nothing can be changed. The records themselves are in the tables "
+	"raw_TYPE."
+	"\vExamples:\n"
+	"  callweave-analyze sql trace.cwc\n"
+	"  callweave-analyze sql trace.cwc 'SELECT * FROM chain ORDER BY total_ns DESC LIMIT 5'\n"
+	"  callweave-analyze sql trace.cwc 'SELECT function, count(*), avg(dur) FROM call GROUP BY "
+	"1'\n"
+	"  callweave-analyze sql trace.cwc --format csv @slow.sql >slow.csv\n"
+	"  callweave-analyze sql trace.cwc 'SELECT ts, tid, arg1 FROM raw_probe_entry LIMIT 10'\n";
+
+struct args {
+	struct cw_input input;
+	enum cw_format format;
+	const char *query;
+	const char *output;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		return 0;
+	case OPT_FORMAT:
+		if (cw_format_parse(arg, &a->format))
+			argp_error(state, "--format %s: give table, jsonl or csv", arg);
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num == 0)
+			a->input.open.capture = arg;
+		else if (state->arg_num == 1)
+			a->query = arg;
+		else
+			argp_error(state, "put the query in quotes: one argument");
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->input.open.capture)
+			argp_error(state, "give a capture file and a query");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {options, parse, "CAPTURE [QUERY]", doc, children, NULL, NULL};
+
+/* ---- reading only -------------------------------------------------------------------------------
+ */
+
+static const char *const readable_pragmas[] = {
+	"table_info",  "table_xinfo",   "table_list",    "index_list",       "index_info",
+	"index_xinfo", "user_version",  "function_list", "foreign_key_list", "compile_options",
+	"module_list", "database_list", "pragma_list",   "application_id",
+};
+
+static int allow_pragma(const char *name, const char *value)
+{
+	for (size_t i = 0; name && i < sizeof(readable_pragmas) / sizeof(*readable_pragmas); i++)
+		if (!sqlite3_stricmp(name, readable_pragmas[i]))
+			return value && strstr(name, "_version") ? SQLITE_DENY : SQLITE_OK;
+	return SQLITE_DENY;
+}
+
+/*
+ * What a statement that only reads may still not do. Whether it only reads is asked of SQLite once
+ * it is prepared: virtual tables declare themselves by a CREATE TABLE while that happens.
+ */
+static int authorize(void *data, int action, const char *a, const char *b, const char *database,
+		     const char *view)
+{
+	bool *denied = data;
+	int verdict = SQLITE_OK;
+
+	(void)database, (void)view;
+	if (action == SQLITE_ATTACH || action == SQLITE_DETACH)
+		verdict = SQLITE_DENY;
+	else if (action == SQLITE_FUNCTION && b && !sqlite3_stricmp(b, "load_extension"))
+		verdict = SQLITE_DENY;
+	else if (action == SQLITE_PRAGMA)
+		verdict = allow_pragma(a, b);
+	if (verdict == SQLITE_DENY)
+		*denied = true;
+	return verdict;
+}
+
+/* ---- the query ----------------------------------------------------------------------------------
+ */
+
+/* All of f as text, malloc'ed; NULL with errno set. */
+static char *slurp(FILE *f)
+{
+	size_t size = 0, used = 0;
+	char *text = NULL;
+
+	for (;;) {
+		if (used + 4096 > size) {
+			char *more = realloc(text, size = size * 2 + 8192);
+
+			if (!more) {
+				free(text);
+				return NULL;
+			}
+			text = more;
+		}
+		used += fread(text + used, 1, size - used - 1, f);
+		if (feof(f) || ferror(f))
+			break;
+	}
+	text[used] = 0;
+	if (ferror(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static char *query_text(const char *query)
+{
+	char *text;
+	FILE *f;
+
+	if (!strcmp(query, "-"))
+		return slurp(stdin);
+	if (*query != '@')
+		return strdup(query);
+	f = fopen(query + 1, "re");
+	if (!f) {
+		cw_say("cannot read the query %s: %s", query + 1, strerror(errno));
+		return NULL;
+	}
+	text = slurp(f);
+	if (!text)
+		cw_say("cannot read the query %s: %s", query + 1, strerror(errno));
+	fclose(f);
+	return text;
+}
+
+static int sql_error(sqlite3 *db, bool denied, bool raw)
+{
+	const char *text = sqlite3_errmsg(db);
+
+	if (denied)
+		return cw_fail(-EPERM, "SQL error: only reading is allowed: %s", text);
+	if (!raw && strstr(text, "no such table: raw_"))
+		return cw_fail(-EINVAL,
+			       "SQL error: %s; the raw_ tables need the capture file itself", text);
+	return cw_fail(-EINVAL, "SQL error: %s", text);
+}
+
+static int run_statements(sqlite3 *db, const char *sql, enum cw_format format, FILE *out, bool raw)
+{
+	bool denied = false, first = true;
+	int err = 0;
+
+	sqlite3_set_authorizer(db, authorize, &denied);
+	while (!err && *sql) {
+		sqlite3_stmt *stmt = NULL;
+		long rows;
+
+		if (sqlite3_prepare_v2(db, sql, -1, &stmt, &sql) != SQLITE_OK)
+			return sql_error(db, denied, raw);
+		if (!stmt)
+			continue; /* a comment or blanks */
+		denied = !sqlite3_stmt_readonly(stmt);
+		if (denied) {
+			sqlite3_finalize(stmt);
+			return cw_fail(-EPERM, "SQL error: only reading is allowed");
+		}
+		if (!first && format != CW_FORMAT_JSONL)
+			fputc('\n', out);
+		first = false;
+		rows = cw_print_rows(db, stmt, format, out);
+		if (rows == -EBADMSG)
+			err = sql_error(db, denied, raw);
+		else if (rows < 0)
+			err = (int)rows;
+		sqlite3_finalize(stmt);
+	}
+	return err;
+}
+
+/* ---- the list of tables -------------------------------------------------------------------------
+ */
+
+static int list_tables(sqlite3 *db, const struct cw_raw *raw, FILE *out)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (sqlite3_prepare_v2(
+		    db,
+		    "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
+		    " AND name NOT LIKE 'sqlite_%' ORDER BY name",
+		    -1, &s, NULL) != SQLITE_OK)
+		return sql_error(db, false, true);
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(s, 0);
+		char *text = cw_schema_doc(name);
+
+		fprintf(out, "%-20s %-5s  ", name, (const char *)sqlite3_column_text(s, 1));
+		cw_print_safe(out, text ?: "");
+		fputc('\n', out);
+		free(text);
+	}
+	sqlite3_finalize(s);
+	if (raw) {
+		fputs("\nRecords of the capture file:\n", out);
+		cw_raw_list(raw, out);
+	}
+	return 0;
+}
+
+static int run(struct args *a, sqlite3 *db, struct cw_raw *raw, char *query)
+{
+	FILE *out = stdout;
+	int err;
+
+	if (a->output && strcmp(a->output, "-")) {
+		out = fopen(a->output, "we");
+		if (!out) {
+			cw_say("cannot write %s: %s", a->output, strerror(errno));
+			return 1;
+		}
+	}
+	err = query ? run_statements(db, query, a->format, out, raw != NULL)
+		    : list_tables(db, raw, out);
+	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
+}
+
+/* The raw tables of a capture that is a file. An imported database has none. */
+static int add_raw(struct args *a, sqlite3 *db, struct cw_raw **raw)
+{
+	char err[512];
+	int rc;
+
+	if (!cw_capture_is_file(a->input.open.capture))
+		return 0;
+	rc = cw_raw_register(raw, db, a->input.open.capture, err, sizeof(err));
+	return rc < 0 ? cw_fail(rc, "%s", err) : 0;
+}
+
+int cw_cmd_sql(int argc, char **argv)
+{
+	struct cw_raw *raw = NULL;
+	struct args a = {0};
+	char *query = NULL;
+	sqlite3 *db = NULL;
+	int status = 1;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return 2;
+	a.input.open.progress = isatty(STDERR_FILENO);
+	if (a.query) {
+		query = query_text(a.query);
+		if (!query)
+			goto cleanup;
+	}
+	if (cw_database_open(&db, &a.input.open) || add_raw(&a, db, &raw))
+		goto cleanup;
+	sqlite3_exec(db, "PRAGMA query_only=1", NULL, NULL, NULL);
+	status = run(&a, db, raw, query);
+cleanup:
+	sqlite3_close(db);
+	cw_raw_free(raw);
+	free(query);
+	cw_input_free(&a.input);
+	return status;
+}
