@@ -9,6 +9,7 @@
 #include "emit.bpf.h"
 
 #define CW_STACK_BYTES (CW_MAX_FRAMES * 8)
+#define CW_KSTACK_SKIP 2 /* the program itself and the function that ran it */
 
 struct cw_slot {
 	__u32 busy;
@@ -109,7 +110,7 @@ static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s,
 		r->frames[0] = q->ip;
 	} else {
 		long got = bpf_get_stack(ctx, r->frames, CW_STACK_BYTES,
-					 flags & CW_STACK_KERNEL ? 0 : BPF_F_USER_STACK);
+					 flags & CW_STACK_KERNEL ? CW_KSTACK_SKIP : BPF_F_USER_STACK);
 
 		if (got <= 0) {
 			if (!q->ip)
