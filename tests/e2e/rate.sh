@@ -41,6 +41,17 @@ if import full; then
 	done
 	expect "complete chains" "$(query full "SELECT count(*) FROM chain WHERE complete")" \
 		"$(query full "SELECT calls FROM t.calls WHERE function = 'handle_item'")"
+	# Switches: the program's own count (rusage) over the time in which it worked. The last switch of a
+	# thread that exits may fall on either side.
+	switched=$("$analyze" sql "$tmp/full.cwc" --format csv "SELECT
+		(SELECT count(*) FROM raw_sched_switch WHERE flags & 2 AND prev_pid = $target
+			AND ts BETWEEN $(query full "SELECT begin_ns || ' AND ' || end_ns FROM t.ending")) +
+		(SELECT count(*) FROM raw_sched_block WHERE prev_pid = $target
+			AND ts BETWEEN $(query full "SELECT begin_ns || ' AND ' || end_ns FROM t.ending"))" |
+		tail -n 1)
+	counted=$(query full "SELECT voluntary + involuntary FROM t.ending")
+	at_most "difference of switches recorded ($switched) and counted by the kernel ($counted)" \
+		"$((switched > counted ? switched - counted : counted - switched))" 2
 	note "$(query full "SELECT calls FROM t.calls LIMIT 1") handoffs, none lost, recorder $((peak / 1024)) MiB"
 fi
 
@@ -59,6 +70,9 @@ if import tiny; then
 		 WHERE p.flags = '' AND (h.queue_ns < 0 OR h.work_ns < 0
 			OR h.oncpu_ns + h.blocked_ns + h.runq_ns + h.preempted_ns <> h.work_ns)")" 0
 	at_least "chains with a flag" "$(query tiny "SELECT count(*) FROM path WHERE flags <> ''")" 1
+	expect "handoffs stitched to another one without a flag" "$(query tiny \
+		"SELECT count(*) FROM edge e JOIN slice s ON s.slice_id = e.src_slice
+		 JOIN slice d ON d.slice_id = e.dst_slice WHERE s.arg3 <> d.arg2 AND e.evidence = 'exact'")" 0
 fi
 
 # No frame pointers: the stacks of a function are few, and say that they are cut.

@@ -25,7 +25,8 @@ SELECT json ->> 'function' AS function, json ->> 'calls' AS calls, json ->> 'ret
 FROM line WHERE json ->> 'event' = 'calls';
 
 CREATE TABLE ending AS
-SELECT json ->> 'pid' AS pid, json ->> 'hops' AS hops, json ->> 'voluntary_switches' AS voluntary,
+SELECT json ->> 'pid' AS pid, json ->> 'hops' AS hops, json ->> 'begin_ns' AS begin_ns,
+	json ->> 'end_ns' AS end_ns, json ->> 'voluntary_switches' AS voluntary,
 	json ->> 'involuntary_switches' AS involuntary
 FROM line WHERE json ->> 'event' = 'end';
 DROP TABLE line;

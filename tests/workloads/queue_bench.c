@@ -17,21 +17,23 @@
 struct item {
 	uint64_t value;
 	uint64_t spin;
+	uint64_t number; /* of the handoff: an item is used again and again */
 };
 
 static struct queue queue;
 static struct item items[ITEMS];
 static uint64_t handled;
 
-TRACED void submit_item(struct queue *to, struct item *item)
+TRACED void submit_item(struct queue *to, struct item *item, uint64_t number)
 {
+	item->number = number;
 	queue_put(to, item);
 }
 
 /* A leaf: the compiler needs no frame for it. */
-TRACED uint64_t handle_item(struct item *item)
+TRACED uint64_t handle_item(struct item *item, uint64_t number)
 {
-	uint64_t x = item->value, n = item->spin;
+	uint64_t x = item->value + number, n = item->spin;
 
 	while (n--)
 		x = x * 6364136223846793005u + 1442695040888963407u;
@@ -45,7 +47,7 @@ static void *consumer_main(void *arg)
 
 	(void)arg;
 	while ((item = queue_get(&queue))) {
-		handle_item(item);
+		handle_item(item, item->number);
 		handled++;
 	}
 	return NULL;
@@ -61,7 +63,7 @@ static uint64_t calibrate(uint64_t us)
 
 	for (i = 0; i < 50; i++) {
 		start = truth_now();
-		handle_item(&item);
+		handle_item(&item, 0);
 		took = truth_now() - start;
 		if (took < best)
 			best = took;
@@ -115,7 +117,7 @@ int main(int argc, char **argv)
 		if (rate)
 			pace(begin, i, rate);
 		items[i % ITEMS].spin = spin;
-		submit_item(&queue, &items[i % ITEMS]);
+		submit_item(&queue, &items[i % ITEMS], i);
 	}
 	queue_close(&queue);
 	pthread_join(consumer, NULL);

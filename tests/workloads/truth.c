@@ -30,6 +30,8 @@ static struct truth_hop *hops;
 static atomic_uint nhops;
 static char *notes[MAX_NOTES];
 static atomic_uint nnotes;
+static uint64_t begin_ns;
+static struct rusage begin_usage;
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -104,9 +106,11 @@ static void write_hop(FILE *f, const struct truth_hop *h)
 static int write_truth(void)
 {
 	unsigned int n = atomic_load(&nhops), i;
+	uint64_t end_ns = truth_now();
 	struct rusage ru;
 	FILE *f;
 
+	getrusage(RUSAGE_SELF, &ru);
 	if (!truth_path)
 		return 0;
 	if (n > MAX_HOPS || atomic_load(&nnotes) > MAX_NOTES) {
@@ -124,11 +128,12 @@ static int write_truth(void)
 	for (i = 0; i < atomic_load(&nnotes); i++)
 		if (notes[i])
 			fprintf(f, "{%s}\n", notes[i]);
-	getrusage(RUSAGE_SELF, &ru);
 	fprintf(f,
 		"{\"event\":\"end\",\"workload\":\"%s\",\"pid\":%d,\"hops\":%u,"
-		"\"voluntary_switches\":%ld,\"involuntary_switches\":%ld}\n",
-		self->name, getpid(), n, ru.ru_nvcsw, ru.ru_nivcsw);
+		"\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64
+		",\"voluntary_switches\":%ld,\"involuntary_switches\":%ld}\n",
+		self->name, getpid(), n, begin_ns, end_ns, ru.ru_nvcsw - begin_usage.ru_nvcsw,
+		ru.ru_nivcsw - begin_usage.ru_nivcsw);
 	return fclose(f) ? 1 : 0;
 }
 
@@ -278,4 +283,6 @@ void workload_begin(const struct workload *w, int argc, char **argv)
 		workload_sleep_us(10000);
 	while (file && access(file, F_OK) && !atomic_load(&workload_stop))
 		workload_sleep_us(5000);
+	getrusage(RUSAGE_SELF, &begin_usage);
+	begin_ns = truth_now();
 }
