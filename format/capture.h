@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "records.h"
 
-/* ---- descriptions of record types -------------------------------------------------------------- */
+/* ---- descriptions of record types ------------------------------------------------------------ */
 
 enum cw_class { CW_CLASS_STREAM, CW_CLASS_REF, CW_CLASS_EVENT };
 enum cw_ftype { CW_T_U8, CW_T_U32, CW_T_U64, CW_T_I32, CW_T_I64, CW_T_X64, CW_T_STR, CW_T_BYTES };
@@ -57,7 +57,7 @@ static inline uint32_t cw_rec_stride(const struct cw_rec *rec)
 	return (rec->size + 7u) & ~7u;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Keys of the header, all text. The writer adds format_version, capture_id and the type records. */
 struct cw_meta_kv {
@@ -108,7 +108,7 @@ void cw_writer_get_stats(const struct cw_writer *w, struct cw_writer_stats *st);
 int cw_writer_finish(struct cw_writer *w, bool clean);
 void cw_writer_free(struct cw_writer *w);
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct cw_reader;
 

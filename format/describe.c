@@ -43,8 +43,7 @@ int cw_type_describe(const struct cw_type *t, char *buf, size_t size)
 	return at;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------
- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 #define MAX_NAME 63u
 
@@ -214,8 +213,7 @@ bool cw_type_same(const struct cw_type *a, const struct cw_type *b)
 	return true;
 }
 
-/* ---- translation --------------------------------------------------------------------------------
- */
+/* ---- translation ----------------------------------------------------------------------------- */
 
 static const struct cw_field *find_field(const struct cw_type *t, const char *name)
 {
@@ -298,8 +296,7 @@ void cw_type_translate(const struct cw_type *from, const struct cw_rec *rec,
 	}
 }
 
-/* ---- byte order ---------------------------------------------------------------------------------
- */
+/* ---- byte order ------------------------------------------------------------------------------ */
 
 static void swap_header(struct cw_rec *rec)
 {

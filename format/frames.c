@@ -15,10 +15,9 @@
 #include "capture.h"
 #include "describe.h"
 #include "frames.h"
+#include "wire.h"
 
 #define READ_SIZE    (256u << 10)
-#define ZSTD_MAGIC   0xFD2FB528u
-#define CHUNK_FIXED  64u /* bytes of a chunk record of format version 1 */
 #define MAX_STORED   (CW_MAX_FRAME + (CW_MAX_FRAME >> 7) + 4096) /* compressed bytes of a frame */
 #define WASTE_FREE   (64ull << 20)
 #define WASTE_FACTOR 64 /* bytes decoded in vain for each byte read, beyond WASTE_FREE */
@@ -75,8 +74,7 @@ void cw_frames_free(struct cw_frames *f)
 	free(f);
 }
 
-/* ---- input --------------------------------------------------------------------------------------
- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static uint64_t here(const struct cw_frames *f)
 {
@@ -171,8 +169,7 @@ void cw_frames_consume(struct cw_frames *f, size_t n)
 	f->pos += n;
 }
 
-/* ---- one frame ----------------------------------------------------------------------------------
- */
+/* ---- one frame ------------------------------------------------------------------------------- */
 
 enum verdict { GOOD, BAD, CUT };
 
@@ -180,7 +177,7 @@ static bool chunk_sane(const uint8_t *mem, size_t size)
 {
 	uint16_t type = mem[0] | mem[1] << 8, len = mem[2] | mem[3] << 8;
 
-	return type == CW_CHUNK && len >= CHUNK_FIXED && len <= size;
+	return type == CW_CHUNK && len >= CW_CHUNK_FIXED && len <= size;
 }
 
 static int item_room(struct cw_item *item, size_t n)
@@ -209,7 +206,7 @@ static bool frame_head(struct cw_frames *f, size_t *content, const char **why)
 		*why = "its frame header has no content size or no checksum";
 	else if (n > CW_MAX_FRAME)
 		*why = "it claims to hold more than any capture's frame does";
-	else if (n < CHUNK_FIXED)
+	else if (n < CW_CHUNK_FIXED)
 		*why = "it is too small to hold a chunk record";
 	*content = n;
 	return !*why;
@@ -301,8 +298,7 @@ void cw_frames_start(struct cw_frames *f, size_t n, bool search)
 	cw_frames_consume(f, search ? 8 + CW_HEADER_FIXED : n);
 }
 
-/* ---- problems -----------------------------------------------------------------------------------
- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static void problem(struct cw_item *item, uint64_t offset, bool lost_data)
 {
@@ -345,7 +341,7 @@ static bool resumable(struct cw_frames *f, struct cw_item *item)
 	size_t extent;
 	uint32_t magic = cw_get32(f->buf + f->pos);
 
-	if (magic == ZSTD_MAGIC)
+	if (magic == CW_ZSTD_MAGIC)
 		return decode(f, item, &extent, &why) == GOOD;
 	return magic == CW_SEEK_FRAME_MAGIC && table_whole(f);
 }
@@ -358,9 +354,9 @@ static bool scan(struct cw_frames *f)
 		size_t n = avail(f) - 3;
 
 		for (size_t i = 0; i < n; i++) {
-			if (p[i] != (ZSTD_MAGIC & 0xff) && p[i] != (CW_SEEK_FRAME_MAGIC & 0xff))
+			if (p[i] != (CW_ZSTD_MAGIC & 0xff) && p[i] != (CW_SEEK_FRAME_MAGIC & 0xff))
 				continue;
-			if (cw_get32(p + i) == ZSTD_MAGIC ||
+			if (cw_get32(p + i) == CW_ZSTD_MAGIC ||
 			    cw_get32(p + i) == CW_SEEK_FRAME_MAGIC) {
 				f->pos += i;
 				return true;
@@ -415,8 +411,7 @@ static void resync(struct cw_frames *f, struct cw_item *item, const char *why, b
 			 (unsigned long long)from, why, (unsigned long long)(here(f) - from));
 }
 
-/* ---- frames that hold no records ----------------------------------------------------------------
- */
+/* ---- frames that hold no records ------------------------------------------------------------- */
 
 static bool table_agrees(const struct cw_frames *f, const uint8_t *p, size_t n)
 {
@@ -540,7 +535,7 @@ void cw_frames_next(struct cw_frames *f, struct cw_item *item)
 			return;
 		}
 		magic = want(f, 4) ? cw_get32(f->buf + f->pos) : 0;
-		if (f->table_seen && magic != ZSTD_MAGIC) {
+		if (f->table_seen && magic != CW_ZSTD_MAGIC) {
 			problem(item, here(f), false);
 			snprintf(item->text, sizeof(item->text),
 				 "bytes that belong to no frame follow the seek table at byte %llu",
@@ -555,7 +550,7 @@ void cw_frames_next(struct cw_frames *f, struct cw_item *item)
 				return;
 			continue;
 		}
-		if (magic == ZSTD_MAGIC)
+		if (magic == CW_ZSTD_MAGIC)
 			return data_frame(f, item);
 		return resync(f, item, avail(f) < 4 ? "it is cut" : "it begins with no frame magic",
 			      avail(f) < 4);

@@ -7,16 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include "describe.h"
 #include "frames.h"
 #include "header.h"
 #include "typeset.h"
+#include "wire.h"
 
 #define HEAD (8 + CW_HEADER_FIXED)
 
-/* ---- what it is instead -------------------------------------------------------------------------
- */
+/* ---- what it is instead ---------------------------------------------------------------------- */
 
 struct known {
 	const char *magic;
@@ -88,8 +87,7 @@ static int64_t check_head(const uint8_t *p, size_t n, const char *name, char *er
 	return size;
 }
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void defect(struct cw_header *h, const char *what, const char *why)
 {
@@ -186,6 +184,7 @@ int cw_header_read(struct cw_header *h, struct cw_frames *f, struct cw_typeset *
 	const uint8_t *p;
 	uint8_t *copy;
 	size_t n;
+	uint32_t sum = 0;
 	int64_t size;
 	int ret;
 
@@ -204,7 +203,8 @@ int cw_header_read(struct cw_header *h, struct cw_frames *f, struct cw_typeset *
 			 name, n, 8 + (size_t)size);
 		return -EBADMSG;
 	}
-	h->damaged = crc32(0, p + HEAD, size - CW_HEADER_FIXED) != cw_get32(p + 20);
+	ret = cw_checksum(p + HEAD, size - CW_HEADER_FIXED, &sum);
+	h->damaged = sum != cw_get32(p + 20);
 	if (h->damaged)
 		defect(h, "checksum", "does not match: its keys may be wrong");
 	h->kv = calloc(1, sizeof(*h->kv));

@@ -23,6 +23,12 @@ struct cw_header {
  */
 int cw_header_read(struct cw_header *h, struct cw_frames *f, struct cw_typeset *types,
 		   const char *name, char *err, size_t errsize);
+/*
+ * Make the header frame of a new capture: *mem, released with free(), holds *size bytes. A kv
+ * without capture_id gets a new one. 0 or a negative errno (-E2BIG: more than CW_MAX_HEADER).
+ */
+int cw_header_make(const struct cw_meta_kv *kv, uint8_t **mem, size_t *size);
+
 void cw_header_free(struct cw_header *h);
 
 #endif

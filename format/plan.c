@@ -82,8 +82,7 @@ struct cw_plan_hop *cw_plan_grow_hops(struct cw_plan *p)
 	return &bigger[p->nhops++];
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Bytes of an operator's own symbol behind "operator" at s, so that its <, ( or , mean nothing. */
 static size_t operator_length(const char *s)
@@ -162,8 +161,7 @@ static int split_name(const char *text, size_t len, char **module, char **name, 
 	return no_memory(err);
 }
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 struct span {
 	const char *s;
@@ -266,8 +264,7 @@ int cw_plan_add_func(struct cw_plan *p, const char *text, char *err)
 	return 0;
 }
 
-/* ---- completing ---------------------------------------------------------------------------------
- */
+/* ---- completing ------------------------------------------------------------------------------ */
 
 static bool same_module(const char *a, const char *b)
 {

@@ -64,8 +64,7 @@ __attribute__((format(printf, 3, 4))) static int complain(struct load *l, const 
 			    node->start_mark.column + 1, text);
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Text of a scalar, or NULL when node is none or holds a NUL byte. */
 static const char *scalar(const yaml_node_t *node)
@@ -199,8 +198,7 @@ static bool parse_value(enum value_kind kind, const char *s, void *to)
 	return false;
 }
 
-/* ---- mappings -----------------------------------------------------------------------------------
- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 static const struct key *find_key(const struct key *keys, const char *name)
 {
@@ -286,8 +284,7 @@ static int load_sequence(struct load *l, yaml_node_t *node, const char *what,
 	return ret;
 }
 
-/* ---- the schema ---------------------------------------------------------------------------------
- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 #define FUNC(member)   offsetof(struct cw_plan_func, member)
 #define HOP(member)    offsetof(struct cw_plan_hop, member)
@@ -397,8 +394,7 @@ static const struct key plan_keys[] = {
 	{NULL, V_NODE, 0, false, NULL},
 };
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int parser_error(const yaml_parser_t *parser, const char *file, char *err)
 {
@@ -473,8 +469,7 @@ int cw_plan_from_yaml(struct cw_plan **out, const char *yaml, size_t size, const
 	return ret;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct text {
 	char *mem;

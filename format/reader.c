@@ -19,6 +19,7 @@
 #include "header.h"
 #include "problems.h"
 #include "typeset.h"
+#include "wire.h"
 
 #define AHEAD 3 /* frames decoded ahead */
 
@@ -56,8 +57,7 @@ struct cw_reader {
 	uint64_t translated[CW_MAX_RECORD / 8 + 1];
 };
 
-/* ---- decoding ahead -----------------------------------------------------------------------------
- */
+/* ---- decoding ahead -------------------------------------------------------------------------- */
 
 static void *decode_thread(void *arg)
 {
@@ -130,8 +130,7 @@ static struct cw_item *next_item(struct cw_reader *r)
 	return item;
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------
- */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 static struct cw_problem *add_problem(struct cw_reader *r, uint64_t offset, bool lost_data,
 				      const char *text)
@@ -276,8 +275,7 @@ static int enter_frame(struct cw_reader *r)
 	}
 }
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* What is wrong with the record at the front, or NULL. left: bytes to the end of the frame. */
 static const char *record_defect(const struct cw_reader *r, const struct cw_rec *rec, size_t left)
@@ -402,8 +400,7 @@ int cw_reader_next(struct cw_reader *r, const struct cw_rec **rec, struct cw_pos
 	return r->error;
 }
 
-/* ---- the rest of the interface ------------------------------------------------------------------
- */
+/* ---- the rest of the interface --------------------------------------------------------------- */
 
 const char *cw_reader_meta(const struct cw_reader *r, const char *key)
 {
@@ -465,8 +462,7 @@ uint64_t cw_reader_size(const struct cw_reader *r)
 	return r->size;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_input(struct cw_reader *r, const char *name, char *err, size_t errsize)
 {

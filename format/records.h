@@ -280,7 +280,7 @@ struct cw_rec {
 	F(R, u32, flags, "1 last thread of its process") \
 	F(R, i32, code, "exit code as wait status")
 
-/* ---- expansion: ids, structs, layout asserts -------------------------------------------------- */
+/* ---- expansion: ids, structs, layout asserts ------------------------------------------------- */
 
 #define CW_X_ID(NAME, name, id, class, doc) CW_##NAME = id,
 enum cw_type_id { CW_RECORDS(CW_X_ID) };

@@ -4,19 +4,18 @@
  * Knows nothing of where records come from. FORMAT.md says what the bytes mean.
  */
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
-#include <zlib.h>
 #include <zstd.h>
 #include "capture.h"
 #include "describe.h"
+#include "header.h"
+#include "output.h"
+#include "wire.h"
 
 #define NBUFS          4
 #define CHUNK_ROOM     CW_MAX_RECORD /* the chunk record is made last and put before the others */
@@ -83,45 +82,7 @@ static uint64_t clock_ns(clockid_t id)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* ---- output -------------------------------------------------------------------------------------
- */
-
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done > 0) {
-			p += done;
-			n -= done;
-		} else if (done < 0 && errno == EAGAIN) {
-			struct pollfd pfd = {.fd = fd, .events = POLLOUT};
-
-			poll(&pfd, 1, -1);
-		} else if (done < 0 && errno != EINTR) {
-			return -errno;
-		}
-	}
-	return 0;
-}
-
-/* write_all for the caller's thread: a closed pipe is an error here, never a signal. */
-static int write_quietly(int fd, const uint8_t *p, size_t n)
-{
-	static const struct timespec now;
-	sigset_t pipe_only, old, pending;
-	int err;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	sigpending(&pending);
-	pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
-	err = write_all(fd, p, n);
-	if (err == -EPIPE && !sigismember(&pending, SIGPIPE))
-		sigtimedwait(&pipe_only, NULL, &now);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return err;
-}
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int note_frame(struct cw_writer *w, size_t compressed, size_t decompressed)
 {
@@ -148,7 +109,7 @@ static int write_frame(struct cw_writer *w, const struct buf *b, size_t *written
 	*written = 0;
 	if (ZSTD_isError(n))
 		return -EIO;
-	err = write_all(w->fd, w->out, n);
+	err = cw_write_all(w->fd, w->out, n);
 	if (err)
 		return err;
 	*written = n;
@@ -207,125 +168,23 @@ static void *writer_thread(void *arg)
 	return NULL;
 }
 
-/* ---- the header ---------------------------------------------------------------------------------
- */
-
-struct header {
-	uint8_t *mem;
-	size_t used, room;
-	int error;
-};
-
-static void header_put(struct header *h, const void *fixed, size_t fixed_size, const char *tail)
-{
-	const struct cw_rec *rec = fixed;
-	size_t len = strlen(tail);
-	size_t stride = (fixed_size + len + 7) & ~(size_t)7;
-	struct cw_rec *to;
-
-	if (fixed_size + len > CW_MAX_RECORD || h->used + stride > CW_MAX_HEADER)
-		h->error = -E2BIG;
-	if (!h->error && h->used + stride > h->room) {
-		size_t room = 2 * (h->room + stride);
-		uint8_t *bigger = realloc(h->mem, room);
-
-		if (bigger) {
-			h->mem = bigger;
-			h->room = room;
-		} else {
-			h->error = -ENOMEM;
-		}
-	}
-	if (h->error)
-		return;
-	to = (struct cw_rec *)(h->mem + h->used);
-	memset(to, 0, stride);
-	memcpy(to, fixed, fixed_size);
-	memcpy((uint8_t *)to + fixed_size, tail, len);
-	to->size = fixed_size + len;
-	if (CW_SWAP_FILE)
-		cw_rec_swap(cw_type_by_id(rec->type), to, false);
-	h->used += stride;
-}
-
-static void header_meta(struct header *h, const char *key, const char *value)
-{
-	struct cw_meta m = {.h = {.type = CW_META, .cpu = CW_CPU_NONE}};
-	char *text;
-
-	if (asprintf(&text, "%s=%s", key, value) < 0) {
-		h->error = -ENOMEM;
-		return;
-	}
-	header_put(h, &m, sizeof(m), text);
-	free(text);
-}
-
-static void header_type(struct header *h, const struct cw_type *t)
-{
-	struct cw_type_info info = {
-		.h = {.type = CW_TYPE_INFO, .cpu = CW_CPU_NONE},
-		.id = t->id,
-		.fixed_size = t->fixed_size,
-	};
-	char text[4096];
-
-	cw_type_describe(t, text, sizeof(text));
-	header_put(h, &info, sizeof(info), text);
-}
-
-static void header_capture_id(struct header *h)
-{
-	unsigned char id[16];
-	char hex[2 * sizeof(id) + 1];
-
-	if (getrandom(id, sizeof(id), 0) != sizeof(id)) {
-		h->error = -EIO;
-		return;
-	}
-	for (size_t i = 0; i < sizeof(id); i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	header_meta(h, "capture_id", hex);
-}
-
 static int write_header(struct cw_writer *w, const struct cw_meta_kv *kv)
 {
-	struct header h = {.used = 8 + CW_HEADER_FIXED, .room = 8192};
-	bool has_id = false;
-	char version[16];
-	int err;
+	uint8_t *mem;
+	size_t size;
+	int err = cw_header_make(kv, &mem, &size);
 
-	h.mem = calloc(1, h.room);
-	if (!h.mem)
-		return -ENOMEM;
-	snprintf(version, sizeof(version), "%d", CW_FORMAT_VERSION);
-	header_meta(&h, "format_version", version);
-	for (; kv && kv->key; kv++) {
-		has_id |= !strcmp(kv->key, "capture_id");
-		header_meta(&h, kv->key, kv->value);
-	}
-	if (!has_id)
-		header_capture_id(&h);
-	for (size_t i = 0; i < cw_ntypes; i++)
-		header_type(&h, &cw_types[i]);
-	err = h.error;
-	if (!err) {
-		cw_put32(h.mem, CW_HEADER_FRAME_MAGIC);
-		cw_put32(h.mem + 4, h.used - 8);
-		memcpy(h.mem + 8, CW_FILE_MAGIC, 8);
-		cw_put32(h.mem + 16, CW_FORMAT_VERSION);
-		cw_put32(h.mem + 20, crc32(0, h.mem + 24, h.used - 24));
-		err = write_quietly(w->fd, h.mem, h.used);
-	}
+	if (err)
+		return err;
+	err = cw_write_quietly(w->fd, mem, size);
 	if (!err)
-		err = note_frame(w, h.used, 0);
-	w->stats.bytes = h.used;
-	free(h.mem);
+		err = note_frame(w, size, 0);
+	w->stats.bytes = size;
+	free(mem);
 	return err;
 }
 
-/* ---- frames -------------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* The chunk record is made when its frame is closed, right before the records. */
 static void close_frame(struct cw_writer *w, struct buf *b)
@@ -424,7 +283,7 @@ static int append_locked(struct cw_writer *w, const struct cw_rec *fixed, size_t
 {
 	size_t size = fixed_size + tail_size;
 	struct cw_rec *to;
-	int err = w->error;
+	int err = w->stop ? -ESHUTDOWN : w->error;
 
 	if (!err && w->cur && w->cur->used + ((size + 7) & ~7ul) > CW_FRAME_BYTES)
 		close_current(w);
@@ -471,8 +330,7 @@ int cw_writer_append_tail(struct cw_writer *w, struct cw_rec *fixed, size_t fixe
 	return err;
 }
 
-/* ---- payloads -----------------------------------------------------------------------------------
- */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 static void put_piece(struct buf *b, const struct cw_blob *head, const void *data, size_t n)
 {
@@ -537,8 +395,7 @@ int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind ki
 	return err;
 }
 
-/* ---- the rest of the interface ------------------------------------------------------------------
- */
+/* ---- the rest of the interface --------------------------------------------------------------- */
 
 void cw_writer_lost(struct cw_writer *w, uint32_t kind, uint32_t cpu, uint64_t n)
 {
@@ -612,7 +469,7 @@ static int write_seek_table(struct cw_writer *w)
 	cw_put32(p, w->nseek);
 	p[4] = 0; /* no checksums in the table: each frame has its own */
 	cw_put32(p + 5, CW_SEEK_FOOTER_MAGIC);
-	err = write_quietly(w->fd, mem, 8 + body);
+	err = cw_write_quietly(w->fd, mem, 8 + body);
 	if (!err)
 		w->stats.bytes += 8 + body;
 	free(mem);
