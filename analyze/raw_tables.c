@@ -436,6 +436,10 @@ void cw_raw_free(struct cw_raw *raw)
 
 void cw_raw_list(const struct cw_raw *raw, FILE *out)
 {
-	for (int i = 0; i < raw->ntypes; i++)
-		fprintf(out, "%s\n", raw->types[i].table);
+	for (int i = 0; i < raw->ntypes; i++) {
+		const struct cw_type *ours = cw_type_by_id(raw->types[i].type->id);
+
+		fprintf(out, "%-26s  %s\n", raw->types[i].table,
+			ours && ours->doc ? ours->doc : "");
+	}
 }

@@ -16,7 +16,7 @@ int cw_raw_register(struct cw_raw **out, sqlite3 *db, const char *path, char *er
 /* After db was closed. Accepts NULL. */
 void cw_raw_free(struct cw_raw *raw);
 
-/* "raw_NAME COLUMN, COLUMN ..." a line. */
+/* One line a table: its name and what its records say. */
 void cw_raw_list(const struct cw_raw *raw, FILE *out);
 
 #endif

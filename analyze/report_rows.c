@@ -55,6 +55,9 @@ static const char *const summary =
 	"avg,"
 	"   'p50_ns', p50, 'p95_ns', p95, 'p99_ns', p99, 'max_ns', max))"
 	"   FROM temp.latency WHERE plan_hop IS NULL),"
+	" 'anomalies', (SELECT json_group_array(json_object('what', what, 'at', at, 'count', "
+	"count))"
+	"   FROM anomaly),"
 	" 'losses', (SELECT json_group_array(json_object('kind', kind, 'cpu', cpu, 'reason', "
 	"reason,"
 	"   'count', count, 'ts', ts, 'end_ts', end_ts)) FROM loss))";

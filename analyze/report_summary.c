@@ -44,10 +44,11 @@ static void head_time(struct cw_report *r, struct cw_text *t)
 	cw_field(t, CW_PLAIN, "for %s", cw_duration(duration, end - start));
 	if (info(r->db, "host", buf, sizeof(buf)))
 		cw_field(t, CW_PLAIN, "on %s", buf);
+	/* The release is enough; the rest names the kernel's builder. */
 	if (info(r->db, "kernel", buf, sizeof(buf)))
-		cw_field(t, CW_PLAIN, "(Linux %s", buf);
+		cw_field(t, CW_PLAIN, "Linux %.*s", (int)strcspn(buf, " "), buf);
 	if (info(r->db, "arch", buf, sizeof(buf)))
-		cw_field(t, CW_PLAIN, "%s)", buf);
+		cw_field(t, CW_PLAIN, "%s", buf);
 	cw_line_end(t);
 }
 
@@ -81,7 +82,7 @@ static void print_losses(struct cw_report *r, struct cw_text *t)
 void cw_report_head(struct cw_report *r, struct cw_text *t)
 {
 	head_time(r, t);
-	head_line(r, t, "command", "command");
+	head_line(r, t, "command", "cmdline");
 	head_line(r, t, "events", "events");
 	print_losses(r, t);
 	fputc('\n', t->out);
@@ -112,32 +113,13 @@ static void latency_row(struct cw_text *t, sqlite3_stmt *s, const char *name)
 	cw_line_end(t);
 }
 
-/* Counts of a hop's stitching that are not zero. */
-static void hop_counts(struct cw_text *t, sqlite3_stmt *s, int first)
-{
-	char buf[CW_DURATION_SIZE];
-
-	cw_line_begin(t, 2, CW_PLAIN, "submitted=%s",
-		      cw_number(buf, sqlite3_column_int64(s, first)));
-	for (int col = first + 1; col < sqlite3_column_count(s); col++) {
-		int64_t n = sqlite3_column_int64(s, col);
-
-		if (n || col == first + 1)
-			cw_field(t, col == first + 1 ? CW_PLAIN : CW_WARN, "%s=%s",
-				 sqlite3_column_name(s, col), cw_number(buf, n));
-	}
-	cw_line_end(t);
-}
-
 static int hop_summary(struct cw_report *r, struct cw_text *t)
 {
 	sqlite3_stmt *hops = NULL, *latency = NULL;
-	int err =
-		cw_prepare(r->db, &hops,
-			   "SELECT plan_hop, source, target, submitted, matched, unmatched,"
-			   " duplicate_keys AS \"duplicate-keys\", superseded, expired, ambiguous,"
-			   " no_handoff AS \"no-handoff\", open_at_end AS \"open-at-end\""
-			   " FROM hop_count ORDER BY plan_hop");
+	char n[CW_DURATION_SIZE];
+	int err = cw_prepare(r->db, &hops,
+			     "SELECT plan_hop, source, target, submitted, matched FROM hop_count"
+			     " ORDER BY plan_hop");
 	if (!err)
 		err = cw_prepare(r->db, &latency,
 				 "SELECT * FROM temp.latency WHERE plan_hop = ?1 ORDER BY part");
@@ -145,8 +127,9 @@ static int hop_summary(struct cw_report *r, struct cw_text *t)
 		cw_line_begin(t, 0, CW_BOLD, "hop %d %s -> %s", sqlite3_column_int(hops, 0),
 			      (const char *)sqlite3_column_text(hops, 1),
 			      (const char *)sqlite3_column_text(hops, 2));
+		cw_field(t, CW_PLAIN, "submitted=%s", cw_number(n, sqlite3_column_int64(hops, 3)));
+		cw_field(t, CW_PLAIN, "matched=%s", cw_number(n, sqlite3_column_int64(hops, 4)));
 		cw_line_end(t);
-		hop_counts(t, hops, 3);
 		sqlite3_reset(latency);
 		sqlite3_bind_int(latency, 1, sqlite3_column_int(hops, 0));
 		for (bool first = true; sqlite3_step(latency) == SQLITE_ROW; first = false) {
@@ -182,22 +165,31 @@ static int call_summary(struct cw_report *r, struct cw_text *t)
 	return 0;
 }
 
-static int no_return_summary(struct cw_report *r, struct cw_text *t)
+/* What is in doubt in the whole capture, whatever the filters show. */
+static int anomalies(struct cw_report *r, struct cw_text *t)
 {
 	char buf[CW_DURATION_SIZE];
 	sqlite3_stmt *s = NULL;
-	int err = cw_prepare(r->db, &s,
-			     "SELECT p.function, s.no_return, count(*) FROM temp.item i"
-			     " JOIN slice s USING(slice_id) JOIN probe p USING(probe_id)"
-			     " WHERE s.no_return IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2");
+	bool first = true;
+	int err = cw_prepare(r->db, &s, "SELECT what, at, count FROM anomaly");
 
 	if (err)
 		return err;
 	while (sqlite3_step(s) == SQLITE_ROW) {
-		cw_line_begin(t, 0, CW_PLAIN, "%s calls of %s without return (%s)",
-			      cw_number(buf, sqlite3_column_int64(s, 2)),
-			      (const char *)sqlite3_column_text(s, 0),
-			      (const char *)sqlite3_column_text(s, 1));
+		const char *at = (const char *)sqlite3_column_text(s, 1);
+
+		if (first) {
+			cw_line_begin(t, 0, CW_BOLD, "in doubt, in the whole capture");
+			cw_line_end(t);
+		}
+		first = false;
+		cw_line_begin(t, 0, CW_WARN, "  %11s %s",
+			      sqlite3_column_type(s, 2) == SQLITE_NULL
+				      ? "?"
+				      : cw_number(buf, sqlite3_column_int64(s, 2)),
+			      (const char *)sqlite3_column_text(s, 0));
+		if (at && *at)
+			cw_field(t, CW_WARN, "(%s)", at);
 		cw_line_end(t);
 	}
 	sqlite3_finalize(s);
@@ -251,6 +243,6 @@ int cw_report_summary(struct cw_report *r, struct cw_text *t)
 	if (!err)
 		err = call_summary(r, t);
 	if (!err)
-		err = no_return_summary(r, t);
+		err = anomalies(r, t);
 	return err;
 }

@@ -226,6 +226,8 @@ static int list_tables(sqlite3 *db, const struct cw_raw *raw, FILE *out)
 		char *text = cw_schema_doc(name);
 
 		fprintf(out, "%-20s %-5s  ", name, (const char *)sqlite3_column_text(s, 1));
+		if (text && strstr(text, ". "))
+			strstr(text, ". ")[1] = 0; /* the first sentence */
 		cw_print_safe(out, text ?: "");
 		fputc('\n', out);
 		free(text);

@@ -6,14 +6,16 @@
 CREATE VIEW report_clock AS
 SELECT
 	-- First moment of the capture.
-	(SELECT value FROM capture_info WHERE key = 'start_ts') AS start_ts,
+	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_ts'),
+		(SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_mono_ns')) AS start_ts,
 	-- Last moment of the capture.
-	(SELECT value FROM capture_info WHERE key = 'end_ts') AS end_ts,
+	(SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'end_ts') AS end_ts,
 	-- Add to a ts to get ns since 1970.
-	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'wall_offset_ns'), 0)
+	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_wall_ns')
+		- (SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_mono_ns'), 0)
 		AS wall_offset_ns,
 	-- Seconds that the recorded host's local time was ahead of UTC.
-	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'utc_offset'), 0)
+	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'utc_offset_s'), 0)
 		AS utc_offset_s;
 
 -- The longest futex wait of each call that had one.
