@@ -97,6 +97,7 @@ struct check {
 	bool in_chunk;
 
 	uint64_t received[CW_USER_TYPE_MIN], lost[CW_USER_TYPE_MIN];
+	uint64_t dropped[CW_USER_TYPE_MIN]; /* lost after the BPF programs had counted them */
 	uint64_t emitted[CW_USER_TYPE_MIN], emitted_lost[CW_USER_TYPE_MIN];
 	bool counted[CW_USER_TYPE_MIN];
 };
@@ -225,8 +226,11 @@ static void check_lost(struct check *c, const struct cw_lost *l, const struct cw
 		    "a record in the frame at byte %" PRIu64 " says that %" PRIu64
 		    " events were lost from %" PRIu64 " to %" PRIu64,
 		    pos->offset, (uint64_t)l->count, (uint64_t)l->h.ts, (uint64_t)l->end_ts);
-	if (l->kind < CW_USER_TYPE_MIN)
-		c->lost[l->kind] += l->count;
+	if (l->kind >= CW_USER_TYPE_MIN)
+		return;
+	c->lost[l->kind] += l->count;
+	if (l->reason >= CW_LOST_OVERLOAD)
+		c->dropped[l->kind] += l->count;
 }
 
 static void note_references(struct check *c, const struct cw_rec *rec, const struct cw_pos *pos)
@@ -355,7 +359,7 @@ static void say_counts(struct check *c)
 
 		if (!c->counted[kind] || !t || t->class != CW_CLASS_EVENT)
 			continue;
-		if (c->emitted[kind] == c->received[kind])
+		if (c->emitted[kind] == c->received[kind] + c->dropped[kind])
 			continue;
 		say(c,
 		    "%" PRIu64 " records of type %s were emitted, but %" PRIu64 " are in the file",

@@ -97,6 +97,12 @@ void cw_writer_lost(struct cw_writer *w, uint32_t kind, uint32_t cpu, uint64_t n
 /* Close the frame when it is older than 100 ms. Call this at least every 50 ms. */
 int cw_writer_tick(struct cw_writer *w, uint64_t now_mono_ns);
 
+/*
+ * Copying a capture: let the chunks closed from now on carry this clock pair instead of the time at
+ * which they are closed.
+ */
+void cw_writer_set_clock(struct cw_writer *w, uint64_t mono_ns, uint64_t wall_ns);
+
 /* Begin a new epoch: the caller has re-emitted, or will, every reference. */
 void cw_writer_new_epoch(struct cw_writer *w);
 

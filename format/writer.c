@@ -61,6 +61,7 @@ struct cw_writer {
 	int error;
 	uint64_t seq;
 	uint32_t epoch;
+	uint64_t copy_mono, copy_wall; /* 0, or the clock pair of the capture being copied */
 	struct lost_pair *lost;
 	size_t nlost;
 	struct cw_writer_stats stats;
@@ -198,8 +199,9 @@ static void close_frame(struct cw_writer *w, struct buf *b)
 	c->h.type = CW_CHUNK;
 	c->h.size = size;
 	c->h.cpu = CW_CPU_NONE;
-	c->h.ts = c->mono_ns = clock_ns(CLOCK_MONOTONIC);
-	c->wall_ns = clock_ns(CLOCK_REALTIME);
+	c->mono_ns = w->copy_mono ? w->copy_mono : clock_ns(CLOCK_MONOTONIC);
+	c->wall_ns = w->copy_mono ? w->copy_wall : clock_ns(CLOCK_REALTIME);
+	c->h.ts = c->mono_ns;
 	c->seq = w->seq++;
 	c->min_ts = b->min_ts;
 	c->max_ts = b->max_ts;
@@ -425,6 +427,14 @@ int cw_writer_tick(struct cw_writer *w, uint64_t now_mono_ns)
 	err = w->error;
 	pthread_mutex_unlock(&w->lock);
 	return err;
+}
+
+void cw_writer_set_clock(struct cw_writer *w, uint64_t mono_ns, uint64_t wall_ns)
+{
+	pthread_mutex_lock(&w->lock);
+	w->copy_mono = mono_ns;
+	w->copy_wall = wall_ns;
+	pthread_mutex_unlock(&w->lock);
 }
 
 void cw_writer_new_epoch(struct cw_writer *w)
