@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 #include "target.bpf.h"
 #include "stack.bpf.h"
+#include "file.bpf.h"
 
 /* Traced threads waiting on each CPU's run queue: while there are any, all its switches are
  * recorded. */
@@ -137,10 +138,14 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 	struct cw_slot *s = cw_slot_sched();
 	struct cw_syscall sc = {};
 	struct cw_sched_block *r;
-	__u64 ustack = 0, kstack = 0;
+	__u64 ustack = 0, kstack = 0, file = 0;
+	int fd;
 	bool fresh;
 
 	cw_syscall_read(i->prev, &sc);
+	fd = cw_syscall_fd(sc.nr, sc.args);
+	if (fd >= 0)
+		file = cw_file_note(i->prev, fd, i->ts);
 	if (s) {
 		ustack = cw_user_stack(ctx, s, p, i->prev, i->prev_pid, i->ts);
 		kstack = cw_stack_take(ctx, s, &kernel, &fresh);
@@ -154,7 +159,7 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 	__builtin_memcpy(r->args, sc.args, sizeof(sc.args));
 	r->ustack = ustack;
 	r->kstack = kstack;
-	r->file = 0;
+	r->file = file;
 	cw_submit(r, CW_SCHED_BLOCK);
 }
 

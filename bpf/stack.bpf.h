@@ -109,8 +109,9 @@ static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s,
 	if (flags & CW_STACK_NO_FP) {
 		r->frames[0] = q->ip;
 	} else {
-		long got = bpf_get_stack(ctx, r->frames, CW_STACK_BYTES,
-					 flags & CW_STACK_KERNEL ? CW_KSTACK_SKIP : BPF_F_USER_STACK);
+		long got =
+			bpf_get_stack(ctx, r->frames, CW_STACK_BYTES,
+				      flags & CW_STACK_KERNEL ? CW_KSTACK_SKIP : BPF_F_USER_STACK);
 
 		if (got <= 0) {
 			if (!q->ip)

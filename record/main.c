@@ -21,6 +21,7 @@
 #include "options.h"
 #include "output.h"
 #include "points.h"
+#include "privilege.h"
 #include "probes.h"
 #include "resolve.h"
 #include "target.h"
@@ -77,6 +78,13 @@ static void second_signal_kills(struct recording *r)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static int step_privilege(struct recording *r)
+{
+	int rc = cw_check_kernel(r->err);
+
+	return rc ? rc : cw_check_privilege(true, r->err);
+}
+
 static int step_target(struct recording *r)
 {
 	return cw_target_open(&r->target, &r->opt, r->err);
@@ -103,6 +111,8 @@ static int step_writer(struct recording *r)
 	int rc = meta ? cw_writer_new(&r->writer, r->out.fd, cw_header_keys_kv(meta)) : -ENOMEM;
 
 	cw_header_keys_free(meta);
+	if (rc)
+		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output, cw_output_reason(rc));
 	r->plan_yaml = cw_plan_to_yaml(r->opt.plan);
 	if (rc || !r->plan_yaml)
 		return rc ? rc : -ENOMEM;
@@ -217,9 +227,9 @@ static int step_finish(struct recording *r)
 }
 
 /* Target first: what is wrong with it is said before anything is created. */
-static int (*const steps[])(struct recording *r) = {step_signals, step_target, step_points,
-						    step_output,  step_load,   step_writer,
-						    step_attach,  step_run,    step_finish};
+static int (*const steps[])(struct recording *r) = {
+	step_privilege, step_signals, step_target, step_points, step_output,
+	step_load,      step_writer,  step_attach, step_run,    step_finish};
 
 static void cleanup(struct recording *r, bool failed)
 {
@@ -235,6 +245,19 @@ static void cleanup(struct recording *r, bool failed)
 	cw_options_free(&r->opt);
 }
 
+/* Steps that write leave it to the writer to know what went wrong. */
+static const char *failure(struct recording *r, int rc)
+{
+	int werr = r->writer ? cw_writer_error(r->writer) : 0;
+
+	if (werr || (!*r->err && r->writer))
+		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output,
+			 cw_output_reason(werr ? werr : rc));
+	if (!*r->err)
+		snprintf(r->err, CW_ERR, "cannot record: %s", strerror(-rc));
+	return r->err;
+}
+
 int main(int argc, char **argv)
 {
 	struct recording r = {.argc = argc, .argv = argv, .signal_fd = -1};
@@ -247,7 +270,7 @@ int main(int argc, char **argv)
 	for (i = 0; !rc && i < sizeof(steps) / sizeof(*steps); i++)
 		rc = steps[i](&r);
 	if (rc)
-		fprintf(stderr, "callweave-record: %s\n", *r.err ? r.err : strerror(-rc));
+		fprintf(stderr, "callweave-record: %s\n", failure(&r, rc));
 	cleanup(&r, rc != 0);
 	return rc ? 1 : 0;
 }
