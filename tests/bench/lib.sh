@@ -192,3 +192,9 @@ busy_share() {
 	} | awk '{ idle = $5 + $6 - idle; all = -all; for (i = 2; i <= 9; i++) all += $i }
 		END { printf "%.3f\n", (all > 0 ? 1 - idle / all : 0) }'
 }
+
+# Run a command; leaves its wall clock seconds in wall, its words in $tmp/timed.{out,err}.
+timed() { # COMMAND...
+	"$bench/measure" "$tmp/timed.use" "$@" >"$tmp/timed.out" 2>"$tmp/timed.err" || return
+	wall=$(awk '$1 == "wall" { print $2 }' "$tmp/timed.use")
+}
