@@ -64,6 +64,8 @@ static size_t without_clones(const char *name, size_t len)
 	};
 	size_t i;
 
+	if (!memchr(name, '.', len))
+		return len;
 	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
 		const char *dot = memmem(name, len, suffixes[i], strlen(suffixes[i]));
 

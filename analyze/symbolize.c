@@ -11,19 +11,10 @@
 #include "database.h"
 #include "say.h"
 #include "symbolize.h"
-#include "symbolize_module.h"
+#include "symbolize_batch.h"
 #include "symbolize_pool.h"
 
-#define obstack_chunk_alloc malloc
-#define obstack_chunk_free  free
-
 volatile sig_atomic_t cw_symbolize_cancel;
-
-/* The modules with frames to be named. */
-struct batch {
-	struct cw_module_work **works;
-	size_t count, room;
-};
 
 static int no_memory(void)
 {
@@ -35,54 +26,24 @@ static int fail_db(sqlite3 *db)
 	return cw_fail(-EIO, "cannot name stack frames: %s", sqlite3_errmsg(db));
 }
 
-static const char *copy_text(struct cw_module_work *w, sqlite3_stmt *stmt, int column)
+static struct cw_module_work *new_work(struct cw_batch *b, sqlite3_stmt *stmt)
 {
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
+	struct cw_module_identity identity = {
+		.path = (const char *)sqlite3_column_text(stmt, 4),
+		.build_id = (const char *)sqlite3_column_text(stmt, 5),
+		.dev = (const char *)sqlite3_column_text(stmt, 6),
+		.ino = sqlite3_column_int64(stmt, 7),
+	};
 
-	return text ? obstack_copy0(&w->mem, text, strlen(text)) : NULL;
-}
-
-static struct cw_module_work *new_work(struct batch *b, sqlite3_stmt *stmt)
-{
-	struct cw_module_work *w;
-
-	if (b->count == b->room) {
-		size_t room = b->room ? b->room * 2 : 32;
-		void *works = reallocarray(b->works, room, sizeof(*b->works));
-
-		if (!works)
-			return NULL;
-		b->works = works;
-		b->room = room;
-	}
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		return NULL;
-	obstack_init(&w->mem);
-	w->module_id = sqlite3_column_int64(stmt, 0);
-	w->identity.path = copy_text(w, stmt, 4);
-	w->identity.build_id = copy_text(w, stmt, 5);
-	w->identity.dev = copy_text(w, stmt, 6);
-	w->identity.ino = sqlite3_column_int64(stmt, 7);
-	b->works[b->count++] = w;
-	return w;
+	return cw_batch_add(b, sqlite3_column_int64(stmt, 0), &identity);
 }
 
 static int add_code(struct cw_module_work *w, sqlite3_stmt *stmt)
 {
-	struct cw_code *c;
+	struct cw_code *c = cw_batch_add_code(w);
 
-	/* Room doubles whenever the count is a power of two. */
-	if (!(w->code_count & (w->code_count - 1))) {
-		size_t room = w->code_count ? w->code_count * 2 : 1;
-
-		c = reallocarray(w->codes, room, sizeof(*c));
-		if (!c)
-			return -ENOMEM;
-		w->codes = c;
-	}
-	c = &w->codes[w->code_count++];
-	memset(c, 0, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
 	c->frame_id = sqlite3_column_int64(stmt, 1);
 	c->file_offset = sqlite3_column_int64(stmt, 2);
 	c->is_return = sqlite3_column_int(stmt, 3);
@@ -91,7 +52,7 @@ static int add_code(struct cw_module_work *w, sqlite3_stmt *stmt)
 }
 
 /* All frames in modules, apart from the kernel's, that have no names yet. */
-static int load_frames(sqlite3 *db, struct batch *b)
+static int load_frames(sqlite3 *db, struct cw_batch *b)
 {
 	static const char sql[] =
 		"SELECT m.module_id, f.frame_id, f.rel_pc, f.is_return, m.path, m.build_id, m.dev, "
@@ -139,7 +100,7 @@ static void open_embedded(struct cw_module_work *w, sqlite3_stmt *stmt)
 }
 
 /* Open what the capture holds of a module: the whole file rather than its symbols. */
-static int load_embedded(sqlite3 *db, struct batch *b)
+static int load_embedded(sqlite3 *db, struct cw_batch *b)
 {
 	static const char sql[] =
 		"SELECT data, kind = 'perf map' FROM module_blob WHERE module_id = ? AND "
@@ -202,10 +163,11 @@ static int write_module(sqlite3_stmt *stmt, const struct cw_module_work *w)
 	sqlite3_bind_int64(stmt, 1, w->module_id);
 	bind_text(stmt, 2, w->symbols_from);
 	bind_text(stmt, 3, w->tried && *w->tried ? w->tried : NULL);
+	sqlite3_bind_int(stmt, 4, w->part > 0);
 	return sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt) ? -EIO : 0;
 }
 
-static int write_names(sqlite3 *db, const struct batch *b)
+static int write_names(sqlite3 *db, const struct cw_batch *b)
 {
 	sqlite3_stmt *symbol = NULL, *module = NULL;
 	size_t i, j;
@@ -214,8 +176,10 @@ static int write_names(sqlite3 *db, const struct batch *b)
 	if (sqlite3_prepare_v2(db, "INSERT INTO symbol VALUES(?, ?, ?, ?, ?, ?)", -1, &symbol,
 			       NULL) ||
 	    sqlite3_prepare_v2(
-		    db, "UPDATE module SET symbols_from = ?2, tried = ?3 WHERE module_id = ?1", -1,
-		    &module, NULL))
+		    db,
+		    "UPDATE module SET symbols_from = iif(?4, coalesce(symbols_from, ?2), ?2), "
+		    "tried = iif(?4, tried, ?3) WHERE module_id = ?1",
+		    -1, &module, NULL))
 		goto done;
 	err = 0;
 	for (i = 0; i < b->count && !err; i++) {
@@ -232,23 +196,6 @@ done:
 	sqlite3_finalize(symbol);
 	sqlite3_finalize(module);
 	return err;
-}
-
-static void free_batch(struct batch *b)
-{
-	size_t i;
-
-	for (i = 0; i < b->count; i++) {
-		struct cw_module_work *w = b->works[i];
-
-		cw_sources_free(&w->files);
-		obstack_free(&w->mem, NULL);
-		free(w->tried);
-		free(w->perf_map);
-		free(w->codes);
-		free(w);
-	}
-	free(b->works);
 }
 
 static bool same_boot(const char *boot_id)
@@ -303,19 +250,21 @@ static int name_kernel(sqlite3 *db)
 
 static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
 {
-	struct batch b = {0};
+	struct cw_batch b = {0};
 	struct cw_source_places where;
 	int err = load_places(db, o, &where);
 
 	if (!err)
 		err = load_frames(db, &b);
+	if (!err && cw_batch_split(&b))
+		err = no_memory();
 	if (!err)
 		err = load_embedded(db, &b);
 	if (!err && cw_symbolize_all(b.works, b.count, &where, &cw_symbolize_cancel))
 		err = no_memory();
 	if (!err)
 		err = write_names(db, &b);
-	free_batch(&b);
+	cw_batch_free(&b);
 	return err;
 }
 

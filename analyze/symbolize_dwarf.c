@@ -282,7 +282,7 @@ static int by_pc(const void *pa, const void *pb)
 }
 
 /* Collect the addresses that the unit covers and that no other unit claimed, in order. */
-static void claim(struct walk *w, struct cw_dwarf_pc **all, size_t count)
+static void claim(struct walk *w, struct cw_dwarf_pc **all, size_t count, unsigned part)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t next = 0;
@@ -296,6 +296,7 @@ static void claim(struct walk *w, struct cw_dwarf_pc **all, size_t count)
 			if (all[i]->claimed)
 				continue;
 			all[i]->claimed = true;
+			all[i]->part = part;
 			if (w->count && w->pcs[w->count - 1]->pc > all[i]->pc)
 				sorted = false;
 			w->pcs[w->count++] = all[i];
@@ -319,12 +320,12 @@ static void look_into(struct walk *w, Dwarf_Die *split)
 	find_lines(w);
 }
 
-void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, struct obstack *mem,
-		     const volatile sig_atomic_t *cancel)
+void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsigned part,
+		     unsigned parts, struct obstack *mem, const volatile sig_atomic_t *cancel)
 {
 	struct walk w = {.mem = mem, .cancel = cancel};
 	struct cw_dwarf_pc **all = calloc(count + 1, sizeof(*all));
-	size_t i, left = count;
+	size_t i, left = count, unit = 0;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die split;
 	uint8_t type;
@@ -337,10 +338,11 @@ void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, struct
 	while (left && !*cancel && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &w.unit, &split)) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		claim(&w, all, count);
-		if (w.count)
+		claim(&w, all, count, unit % parts);
+		if (w.count && unit % parts == part)
 			look_into(&w, &split);
 		left -= w.count;
+		unit++;
 	}
 done:
 	free(w.shown);

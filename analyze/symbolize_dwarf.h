@@ -30,13 +30,15 @@ struct cw_dwarf_pc {
 	const char *file;             /* NULL unknown */
 	int line;                     /* 0 unknown */
 	bool claimed;                 /* a compilation unit covers it */
+	unsigned part;                /* whose it is: that of its unit, 0 when none covers it */
 };
 
 /*
- * Fill pcs[0..count), sorted by pc. Strings belong to dwarf or to mem. Stops early, with what
- * there is, when *cancel is set. What is damaged is left unknown.
+ * Fill pcs[0..count), sorted by pc, whose units belong to part: unit n is of part n % parts, so
+ * that parts can be done side by side, each with a Dwarf of its own. Strings belong to dwarf or to
+ * mem. Stops early, with what there is, when *cancel is set. What is damaged is left unknown.
  */
-void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, struct obstack *mem,
-		     const volatile sig_atomic_t *cancel);
+void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsigned part,
+		     unsigned parts, struct obstack *mem, const volatile sig_atomic_t *cancel);
 
 #endif

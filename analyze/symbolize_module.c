@@ -73,9 +73,34 @@ static int fill_table(struct cw_module_files *f, struct cw_symtab *table)
 	return err;
 }
 
+/*
+ * One function is inlined in many places, and demangling costs more than all the rest. Names are
+ * known by where they are in the file.
+ */
+#define SHOWN_SLOTS 4096
+
+struct cw_shown_name {
+	const char *name;
+	const char *shown;
+};
+
 static const char *shown(struct cw_module_work *w, const char *name)
 {
-	return name ? cw_demangle(name, &w->mem) : NULL;
+	struct cw_shown_name *slot;
+
+	if (!name)
+		return NULL;
+	if (!w->shown) {
+		size_t size = SHOWN_SLOTS * sizeof(*w->shown);
+
+		w->shown = memset(obstack_alloc(&w->mem, size), 0, size);
+	}
+	slot = &w->shown[((uintptr_t)name * 0x9e3779b97f4a7c15) >> 52];
+	if (slot->name != name) {
+		slot->name = name;
+		slot->shown = cw_demangle(name, &w->mem);
+	}
+	return slot->shown;
 }
 
 /* Rows of one address: inlined functions from DWARF, the function itself by its symbol if it has
@@ -126,7 +151,7 @@ static struct cw_dwarf_pc *find_in_dwarf(struct cw_module_work *w, size_t known,
 	for (i = 0; found && i < known; i++)
 		found[i].pc = w->codes[i].pc;
 	if (found)
-		cw_dwarf_lookup(dwarf, found, known, &w->mem, cancel);
+		cw_dwarf_lookup(dwarf, found, known, w->part, w->parts, &w->mem, cancel);
 	return found;
 }
 
@@ -138,10 +163,13 @@ static const char *path_of(const struct cw_elf *elf)
 static void name_codes(struct cw_module_work *w, struct cw_symtab *table, FILE *tried,
 		       const volatile sig_atomic_t *cancel)
 {
-	size_t known = find_addresses(w, tried), i, named = 0, lines = 0;
+	size_t known = find_addresses(w, tried), i, own = 0, named = 0, lines = 0;
 	struct cw_dwarf_pc *found = find_in_dwarf(w, known, tried, cancel);
 
 	for (i = 0; i < known && !*cancel; i++) {
+		if ((found ? found[i].part : 0) != w->part)
+			continue;
+		own++;
 		join(w, &w->codes[i], found ? &found[i] : NULL, table);
 		named += w->codes[i].count != 0;
 		lines += found && found[i].file;
@@ -149,9 +177,8 @@ static void name_codes(struct cw_module_work *w, struct cw_symtab *table, FILE *
 	free(found);
 	if (*cancel)
 		cw_sources_note(tried, "cancelled");
-	else if (known && named < known)
-		cw_sources_note(tried, "no symbol covers %zu of %zu addresses", known - named,
-				known);
+	else if (named < own)
+		cw_sources_note(tried, "no symbol covers %zu of %zu addresses", own - named, known);
 	if (!named)
 		return;
 	if (lines || !(w->files.embedded || w->files.image))

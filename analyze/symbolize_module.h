@@ -29,7 +29,8 @@ struct cw_code {
 	bool is_return;   /* look up one byte before */
 
 	/* Set by cw_module_symbolize. */
-	bool known;                      /* a loadable segment holds it */
+	bool known; /* a loadable segment holds it */
+
 	uint64_t pc;                     /* address looked up */
 	const struct cw_symbol *symbols; /* innermost first */
 	unsigned count;
@@ -37,13 +38,15 @@ struct cw_code {
 
 struct cw_module_work {
 	int64_t module_id;
+	unsigned part, parts; /* units of DWARF are shared out over parts; 0, 1 when undivided */
 	struct cw_module_identity identity;
 	struct cw_module_files files; /* .embedded is set by the caller */
 	char *perf_map;               /* text of /tmp/perf-PID.map; NULL none */
 	size_t perf_map_size;
 	struct cw_code *codes;
 	size_t code_count;
-	struct obstack mem; /* owns what codes point to; initialized by the caller */
+	struct obstack mem;          /* owns what codes point to; initialized by the caller */
+	struct cw_shown_name *shown; /* names demangled so far; private */
 
 	/* Set by cw_module_symbolize. */
 	char *tried;              /* to be freed */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Damaged ELF files and DWARF, embedded and on disk: any answer will do, but no crash and no hang.
+ */
+/* LINK: analyze/symbolize.o analyze/symbolize_module.o analyze/symbolize_batch.o */
+/* LINK: analyze/symbolize_dwarf.o analyze/symbolize_elf.o analyze/symbolize_table.o */
+/* LINK: analyze/symbolize_perfmap.o analyze/symbol_sources.o analyze/demangle.o */
+/* LINK: analyze/symbolize_pool.o analyze/say.o analyze/print.o */
+#include "symbolize_fixture.h"
+#include "symbolize_elf.h"
+#include "symbolize_table.h"
+
+static const char schema[] =
+#include "schema.inc"
+	;
+
+static const char program[] =
+	"static inline __attribute__((always_inline)) int one(int x) { return x * 7; }\n"
+	"__attribute__((noinline)) int two(int x) { return one(x) + one(x + 3); }\n"
+	"int main(int c, char **v) { (void)v; return two(c); }\n";
+
+static char *image;
+static size_t image_size;
+static uint64_t text_start;
+static sqlite3 *db;
+
+static void add_frames(void)
+{
+	int i;
+
+	for (i = 0; i < 24; i++)
+		fx_frame(db, i + 1, 1, text_start + 2 * i, i & 1);
+	fx_frame(db, 30, 1, UINT64_MAX, 1);
+	fx_frame(db, 31, 1, 0, 1);
+}
+
+/* Without the C library's start files the file is small, so that most flips hit something. */
+static int setup(void **state)
+{
+	if (fx_setup(state))
+		return -1;
+	fx_write("prog.c", program, strlen(program));
+	if (fx_shell("${CC:-gcc} -g -O1 -shared -fPIC -nostdlib -Wl,--build-id "
+		     "-Wl,-z,noseparate-code "
+		     "-o prog prog.c"))
+		return -1;
+	image = fx_read("prog", &image_size);
+	text_start = strtoull(fx_output("nm prog | sed -n 's/ T two$//p'"), NULL, 16);
+	db = fx_db(schema);
+	fx_module(db, 1, "/nonexistent/prog", "");
+	add_frames();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(image);
+	sqlite3_close(db);
+	return fx_teardown(state);
+}
+
+/* Name frames by the image, embedded as a whole so that its DWARF is used as well. */
+static void run(const char *data, size_t size)
+{
+	fx_blob(db, 1, "elf", data, size);
+	fx_sql(db, sqlite3_mprintf("DELETE FROM symbol"));
+	assert_int_equal(cw_symbolize(db, NULL), 0);
+	if (data == image)
+		fx_expect(db, 1, "two+0 prog.c:2");
+}
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void test_flips(void **state)
+{
+	static const unsigned char edges[] = {0, 1, 0x7f, 0x80, 0xff};
+	char *copy = malloc(image_size);
+	int round, i;
+
+	(void)state;
+	run(image, image_size);
+	for (round = 0; round < 3000; round++) {
+		int flips = 1 + next_random() % 8;
+
+		memcpy(copy, image, image_size);
+		for (i = 0; i < flips; i++) {
+			/* Half of them in the headers, the section table and what is in between. */
+			size_t at = next_random() % image_size;
+
+			if (round & 1)
+				at = next_random() & 2 ? at % 0x240 : image_size - 1 - at % 0x900;
+			copy[at] = round & 2 ? (char)next_random() : (char)edges[next_random() % 5];
+		}
+		run(copy, image_size);
+	}
+	free(copy);
+}
+
+static void test_truncation(void **state)
+{
+	size_t size;
+
+	(void)state;
+	for (size = 0; size < image_size; size += 61) {
+		/* A block of exactly that size, so that reading past it is seen. */
+		char *copy = malloc(size ? size : 1);
+
+		memcpy(copy, image, size);
+		run(copy, size);
+		free(copy);
+	}
+}
+
+/* The same on disk, where the file is mapped and found by its build id. */
+static void test_file(void **state)
+{
+	char *copy = malloc(image_size), id[128];
+	int round, i;
+
+	(void)state;
+	strcpy(id, fx_build_id("prog"));
+	fx_sql(db, sqlite3_mprintf("DELETE FROM module_blob; DELETE FROM module"));
+	fx_module(db, 1, fx_path("damaged"), id);
+	for (round = 0; round < 300; round++) {
+		memcpy(copy, image, image_size);
+		for (i = 0; i < 4; i++)
+			copy[0x300 + next_random() % (image_size - 0x300)] = next_random();
+		fx_write("damaged", copy, image_size);
+		fx_sql(db, sqlite3_mprintf("DELETE FROM symbol"));
+		assert_int_equal(cw_symbolize(db, NULL), 0);
+	}
+	free(copy);
+}
+
+/* Symbols that overlap, nest and have no size, asked for in any order. */
+static void test_table(void **state)
+{
+	struct cw_symtab *t = cw_symtab_new();
+	uint64_t start;
+
+	(void)state;
+	assert_null(cw_symtab_find(t, 5, &start));
+	assert_int_equal(cw_symtab_add(t, 100, 100, 1000, "outer", true), 0);
+	assert_int_equal(cw_symtab_add(t, 120, 10, 1000, "inside", false), 0);
+	assert_int_equal(cw_symtab_add(t, 300, 0, 1000, "sizeless", true), 0);
+	assert_int_equal(cw_symtab_add(t, 400, 10, 1000, "__alias", true), 0);
+	assert_int_equal(cw_symtab_add(t, 400, 10, 1000, "alias", true), 0);
+	assert_int_equal(cw_symtab_add(t, 400, 10, 1000, "a", false), 0);
+	assert_int_equal(cw_symtab_add(t, 900, UINT64_MAX, 1000, "huge", false), 0);
+	assert_int_equal(cw_symtab_add(t, 2000, 8, 1000, "beyond", false), 0);
+	assert_string_equal(cw_symtab_find(t, 999, &start), "huge");
+	assert_null(cw_symtab_find(t, 1000, &start));
+	assert_null(cw_symtab_find(t, 2001, &start));
+	assert_string_equal(cw_symtab_find(t, 405, &start), "alias");
+	assert_null(cw_symtab_find(t, 410, &start));
+	assert_string_equal(cw_symtab_find(t, 399, &start), "sizeless");
+	assert_int_equal(start, 300);
+	assert_string_equal(cw_symtab_find(t, 119, &start), "outer");
+	assert_string_equal(cw_symtab_find(t, 120, &start), "inside");
+	assert_string_equal(cw_symtab_find(t, 130, &start), "outer");
+	assert_int_equal(start, 100);
+	assert_null(cw_symtab_find(t, 200, &start));
+	assert_null(cw_symtab_find(t, 99, &start));
+	cw_symtab_free(t);
+}
+
+static void test_odd_files(void **state)
+{
+	const char *why = NULL;
+
+	(void)state;
+	assert_null(cw_elf_open("/nonexistent", &why));
+	assert_string_equal(why, "No such file or directory");
+	assert_null(cw_elf_open("/dev/null", &why));
+	assert_string_equal(why, "not a regular file");
+	assert_null(cw_elf_open("/etc/passwd", &why));
+	assert_string_equal(why, "not an ELF file");
+	assert_null(cw_elf_open_memory("", 0, &why));
+	assert_string_equal(why, "not an ELF file");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flips),     cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_file),      cmocka_unit_test(test_table),
+		cmocka_unit_test(test_odd_files),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
