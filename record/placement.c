@@ -1,22 +1,250 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where to put a breakpoint. The function's entry is always right. */
+/*
+ * Where to put a breakpoint. Owns the decision, from code and symbols; it must not know BPF or
+ * plans. A uprobe on an instruction that the kernel emulates costs a tenth of one that is
+ * single-stepped, so a probe may move a few instructions behind the entry, where nothing but the
+ * entry leads to: compilers do put loop heads right behind it.
+ */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "capture.h"
+#include "elffile.h"
 #include "placement.h"
+#include "x86code.h"
+
+#define REACH           32u        /* bytes behind the entry */
+#define LONGEST         (1u << 20) /* functions beyond are not decoded */
+#define SAMPLED         200u /* functions of a module that say whether it has frame pointers */
+#define SAMPLE_MIN_SIZE 32u  /* smaller ones often need no frame */
+#define PROLOGUE        48u  /* bytes in which it is set up */
+
+#ifdef __x86_64__
+#define OWN_ARCH CS_ARCH_X86
+#define OWN_MODE CS_MODE_64
+#else
+#define OWN_ARCH CS_ARCH_ARM64
+#define OWN_MODE CS_MODE_ARM
+#endif
+
+/* Walk from the entry to the first emulated instruction; 0: stay. *depth: bytes pushed until there.
+ */
+static uint32_t find_cheap(csh handle, const uint8_t *code, size_t size, bool want_return,
+			   uint32_t *depth)
+{
+	cs_insn *insn = cs_malloc(handle);
+	uint64_t at = 0;
+	uint32_t found = 0;
+
+	*depth = 0;
+	while (insn && at < REACH) {
+		const uint8_t *here = code + at;
+		size_t left = size - at;
+
+		if (!cs_disasm_iter(handle, &here, &left, &at, insn))
+			break;
+		if (cw_x86_is_emulated(insn->bytes, insn->size)) {
+			/* At `push %rbp` the kernel takes the word at the stack pointer for the
+			 * caller. */
+			if (!*depth || insn->bytes[0] != 0x55)
+				found = (uint32_t)insn->address;
+			break;
+		}
+		if (!cw_x86_may_skip(insn, depth) || (want_return && *depth))
+			break;
+	}
+	if (insn)
+		cs_free(insn, 1);
+	return found;
+}
+
+/* Whether every instruction is known and none leads to (entry, probe], nor to an unknown place. */
+static bool only_entry_leads_to(csh handle, const uint8_t *code, size_t size, uint32_t probe)
+{
+	cs_insn *insn = cs_malloc(handle);
+	uint64_t at = 0, target;
+	bool ok = insn != NULL;
+
+	while (ok && size) {
+		ok = cs_disasm_iter(handle, &code, &size, &at, insn);
+		if (!ok)
+			break;
+		switch (cw_x86_flow(insn->bytes, insn->size, insn->address, &target)) {
+		case CW_FLOW_DIRECT:
+			ok = target == 0 || target > probe;
+			break;
+		case CW_FLOW_INDIRECT:
+			ok = false;
+			break;
+		case CW_FLOW_NONE:
+			break;
+		}
+	}
+	if (insn)
+		cs_free(insn, 1);
+	return ok;
+}
+
+/* Flag a probe that stays at the entry when its instruction is single-stepped. */
+static void stay(csh handle, const uint8_t *code, size_t size, struct cw_placement *out)
+{
+	cs_insn *insn = cs_malloc(handle);
+	uint64_t addr = 0;
+
+	if (insn && cs_disasm_iter(handle, &code, &size, &addr, insn) &&
+	    !cw_x86_is_emulated(insn->bytes, insn->size))
+		out->flags |= CW_PROBE_SINGLE_STEPPED;
+	if (insn)
+		cs_free(insn, 1);
+}
+
+/* whole: code is all of the function; otherwise only its beginning, and nothing may be moved. */
+static void place(const uint8_t *code, size_t size, bool whole, bool want_return,
+		  struct cw_placement *out)
+{
+	uint32_t probe = 0, depth = 0;
+	csh handle;
+
+	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &handle) != CS_ERR_OK)
+		return;
+	if (whole) {
+		cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+		probe = find_cheap(handle, code, size, want_return, &depth);
+		cs_option(handle, CS_OPT_DETAIL, CS_OPT_OFF);
+	}
+	if (probe && only_entry_leads_to(handle, code, size, probe)) {
+		out->placed += probe;
+		out->sp_adjust = (int32_t)depth;
+		out->flags |= CW_PROBE_MOVED;
+	} else {
+		stay(handle, code, size, out);
+	}
+	cs_close(&handle);
+}
 
 void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr, bool want_return,
 		   struct cw_placement *out)
 {
-	(void)code;
-	(void)size;
-	(void)addr;
-	(void)want_return;
 	memset(out, 0, sizeof(*out));
+	out->placed = addr;
+	place(code, size, size <= LONGEST, want_return, out);
+}
+
+/* ---- frame pointers ---------------------------------------------------------------------------
+ */
+
+struct sample {
+	int fd;
+	Elf *elf;
+	csh handle;
+	size_t step, next; /* every step-th function is looked at */
+	size_t looked, with, without;
+};
+
+/* cw_elf_sym_fn: count. */
+static bool count(void *arg, const char *name, const GElf_Sym *sym, size_t index)
+{
+	(void)name;
+	(void)index;
+	if (sym->st_size > SAMPLE_MIN_SIZE)
+		(*(size_t *)arg)++;
+	return true;
+}
+
+/* cw_elf_sym_fn: look at some functions, spread over the table. */
+static bool look(void *arg, const char *name, const GElf_Sym *sym, size_t index)
+{
+	struct sample *s = arg;
+	size_t size = sym->st_size < PROLOGUE ? sym->st_size : PROLOGUE;
+	enum cw_x86_frame frame;
+	uint8_t code[PROLOGUE];
+	uint64_t offset;
+
+	(void)name;
+	(void)index;
+	if (sym->st_size <= SAMPLE_MIN_SIZE || s->next++ % s->step)
+		return true;
+	if (!cw_elf_addr_to_offset(s->elf, sym->st_value, true, &offset) ||
+	    pread(s->fd, code, size, (off_t)offset) != (ssize_t)size)
+		return true;
+	s->looked++;
+	frame = cw_x86_frame(s->handle, code, size);
+	s->with += frame == CW_FRAME_POINTER;
+	s->without += frame == CW_FRAME_NONE;
+	return s->looked < SAMPLED;
+}
+
+/* Whether most functions of the file keep frame pointers; true where nothing can be said. */
+static bool module_has_frame_pointers(int fd, csh handle)
+{
+	uint32_t table = SHT_SYMTAB;
+	struct sample s = {.fd = fd, .handle = handle};
+	size_t n = 0;
+
+	if (cw_elf_open(&s.elf, fd, "", NULL))
+		return true;
+	cw_elf_each_func(s.elf, table, count, &n);
+	if (!n) {
+		table = SHT_DYNSYM;
+		cw_elf_each_func(s.elf, table, count, &n);
+	}
+	s.step = n / SAMPLED + 1;
+	cw_elf_each_func(s.elf, table, look, &s);
+	elf_end(s.elf);
+	return s.with >= s.without;
+}
+
+/* The same, remembered: plans probe many functions of few files. */
+static bool cached_frame_pointers(int fd, csh handle)
+{
+	static struct {
+		struct stat st;
+		bool has;
+	} cache[16];
+	static unsigned int next;
+	struct stat st;
+	size_t i;
+
+	if (fstat(fd, &st))
+		return true;
+	for (i = 0; i < sizeof(cache) / sizeof(cache[0]); i++) {
+		const struct stat *c = &cache[i].st;
+
+		if (c->st_ino == st.st_ino && c->st_dev == st.st_dev && c->st_size == st.st_size &&
+		    c->st_mtim.tv_sec == st.st_mtim.tv_sec &&
+		    c->st_mtim.tv_nsec == st.st_mtim.tv_nsec)
+			return cache[i].has;
+	}
+	i = next++ % (sizeof(cache) / sizeof(cache[0]));
+	cache[i].st = st;
+	cache[i].has = module_has_frame_pointers(fd, handle);
+	return cache[i].has;
+}
+
+static void judge_frame_pointer(int fd, const uint8_t *code, size_t size, struct cw_placement *out)
+{
+	csh handle;
+
+	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &handle) != CS_ERR_OK)
+		return;
+	if (cw_x86_frame(handle, code, size < PROLOGUE ? size : PROLOGUE) != CW_FRAME_POINTER &&
+	    !cached_frame_pointers(fd, handle))
+		out->flags |= CW_PROBE_NO_FP;
+	cs_close(&handle);
 }
 
 void cw_place_probe(int fd, const struct cw_func *fn, bool want_return, struct cw_placement *out)
 {
-	(void)fd;
-	(void)want_return;
+	size_t size = fn->size && fn->size <= LONGEST ? fn->size : PROLOGUE;
+	uint8_t *code = malloc(size);
+	ssize_t got = code ? pread(fd, code, size, (off_t)fn->offset) : -1;
+
 	memset(out, 0, sizeof(*out));
 	out->placed = fn->offset;
+	if (got > 0) {
+		place(code, (size_t)got, (uint64_t)got == fn->size, want_return, out);
+		judge_frame_pointer(fd, code, (size_t)got, out);
+	}
+	free(code);
 }

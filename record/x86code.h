@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What x86-64 instructions do to a probe on them or behind them. Pure; decoding is capstone's. */
+#ifndef CW_X86CODE_H
+#define CW_X86CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <capstone/capstone.h>
+
+/* Whether the kernel emulates the instruction under a uprobe instead of single-stepping it. */
+bool cw_x86_is_emulated(const uint8_t *code, size_t len);
+
+/* What control flow an instruction makes. */
+enum cw_x86_flow { CW_FLOW_NONE, CW_FLOW_DIRECT, CW_FLOW_INDIRECT };
+
+/* A jump or call at addr; *target for a direct one. Indirect calls and returns are CW_FLOW_NONE. */
+enum cw_x86_flow cw_x86_flow(const uint8_t *code, size_t len, uint64_t addr, uint64_t *target);
+
+/*
+ * Whether a probe at the entry may be moved behind insn (decoded with details): it changes no
+ * argument register, no memory at or above the entry's stack pointer, and the stack pointer only
+ * by a constant. *depth is how far that is below the entry's, before and after.
+ */
+bool cw_x86_may_skip(const cs_insn *insn, uint32_t *depth);
+
+/* What the beginning of a function says about frame pointers. */
+enum cw_x86_frame {
+	CW_FRAME_UNKNOWN, /* it needs no frame there: a leaf, or a quick way out first */
+	CW_FRAME_POINTER, /* sets up rbp */
+	CW_FRAME_NONE,    /* saves registers or makes room without */
+};
+
+enum cw_x86_frame cw_x86_frame(csh handle, const uint8_t *code, size_t size);
+
+#endif

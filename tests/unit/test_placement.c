@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: record/placement.o record/x86code.o record/resolve.o record/elffile.o */
+/* LINK: record/nearest.o record/cxxname.o */
+/*
+ * Placement: hand-written code first, then what compilers really make. The latter runs here under
+ * breakpoints, once at the entry and once where the probe was placed: both must see the same calls
+ * with the same arguments and return addresses.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "../../format/records.h"
+#include "../../record/placement.h"
+
+#ifdef __x86_64__
+
+#define PLACE(bytes, ret) place((const uint8_t *)(bytes), sizeof(bytes) - 1, ret)
+#define ADDR              0x1000
+
+static struct cw_placement place(const uint8_t *code, size_t size, bool want_return)
+{
+	struct cw_placement at;
+
+	cw_place_code(code, size, ADDR, want_return, &at);
+	return at;
+}
+
+static void expect(struct cw_placement at, uint64_t moved, int32_t adjust, uint32_t flags)
+{
+	assert_int_equal(at.placed, ADDR + moved);
+	assert_int_equal(at.sp_adjust, adjust);
+	assert_int_equal(at.flags, flags);
+}
+
+static void test_cheap_entries(void **state)
+{
+	(void)state;
+	expect(PLACE("\x55\xc3", false), 0, 0, 0);                           /* push rbp */
+	expect(PLACE("\x41\x57\x41\x5f\xc3", true), 0, 0, 0);                /* push r15 */
+	expect(PLACE("\x90\xc3", false), 0, 0, 0);                           /* nop */
+	expect(PLACE("\x0f\x1f\x44\x00\x00\xc3", false), 0, 0, 0);           /* 5-byte nop */
+	expect(PLACE("\xe9\x10\x00\x00\x00", true), 0, 0, 0);                /* jmp */
+	expect(PLACE("\x31\xc0\xc3", false), 0, 0, CW_PROBE_SINGLE_STEPPED); /* xor; ret */
+	expect(PLACE("", false), 0, 0, 0);
+	expect(PLACE("\x06", false), 0, 0, 0); /* not an instruction */
+}
+
+static void test_moves(void **state)
+{
+	(void)state;
+	/* endbr64; push rbp; ret, with and without a return probe */
+	expect(PLACE("\xf3\x0f\x1e\xfa\x55\xc3", false), 4, 0, CW_PROBE_MOVED);
+	expect(PLACE("\xf3\x0f\x1e\xfa\x55\xc3", true), 4, 0, CW_PROBE_MOVED);
+	/* xor eax,eax; push rbx; pop rbx; ret */
+	expect(PLACE("\x31\xc0\x53\x5b\xc3", true), 2, 0, CW_PROBE_MOVED);
+	/* sub rsp,0x18; jmp +0 ...: the stack pointer moved, so not with a return probe */
+	expect(PLACE("\x48\x83\xec\x18\xeb\x00\xc3", false), 4, 0x18, CW_PROBE_MOVED);
+	expect(PLACE("\x48\x83\xec\x18\xeb\x00\xc3", true), 0, 0, CW_PROBE_SINGLE_STEPPED);
+	/* mov [rsp-8],rbx; push rax; pop rax; ret: the red zone */
+	expect(PLACE("\x48\x89\x5c\x24\xf8\x50\x58\xc3", true), 5, 0, CW_PROBE_MOVED);
+	/* push 1 (not emulated); call +0 ... */
+	expect(PLACE("\x6a\x01\xe8\x00\x01\x00\x00\x58\xc3", false), 2, 8, CW_PROBE_MOVED);
+	/* sub rsp,8; push rbp: there the kernel would take [rsp] for the caller */
+	expect(PLACE("\x48\x83\xec\x08\x55\x5d\x48\x83\xc4\x08\xc3", false), 0, 0,
+	       CW_PROBE_SINGLE_STEPPED);
+}
+
+static void stays(const char *code, size_t size)
+{
+	expect(place((const uint8_t *)code, size, false), 0, 0, CW_PROBE_SINGLE_STEPPED);
+}
+#define STAYS(bytes) stays(bytes, sizeof(bytes) - 1)
+
+static void test_stays(void **state)
+{
+	(void)state;
+	/* endbr64; push rbp; pop rbp; jmp to the push: a loop head behind the entry */
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xeb\xfc");
+	/* the same by jne, by loop, by a 32-bit jne and by call */
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\x75\xfc\xc3");
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xe2\xfc\xc3");
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\x0f\x85\xf8\xff\xff\xff\xc3");
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xe8\xf9\xff\xff\xff\xc3");
+	/* into an instruction that is skipped */
+	STAYS("\x31\xc0\x31\xdb\x55\x5d\xeb\xfa");
+	/* jumps that may lead anywhere: jmp rax; notrack jmp rax; jmp [rax*8+table] */
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xff\xe0");
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\x3e\xff\xe0");
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xff\x24\xc5\x00\x10\x00\x00");
+	/* bytes that are no instruction, and an instruction cut by the end */
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xc3\x06");
+	STAYS("\xf3\x0f\x1e\xfa\x55\x5d\xc3\x48\x8b");
+	/* arguments: xor edi,edi; mov sil,1; mov dl,1; lea rcx; mov r8d,..; xor r9b,r9b */
+	STAYS("\x31\xff\x55\x5d\xc3");
+	STAYS("\x40\xb6\x01\x55\x5d\xc3");
+	STAYS("\xb2\x01\x55\x5d\xc3");
+	STAYS("\x48\x8d\x0d\x00\x00\x00\x00\x55\x5d\xc3");
+	STAYS("\x44\x89\xc0\x41\x89\xc0\x55\x5d\xc3");
+	STAYS("\x45\x30\xc9\x55\x5d\xc3");
+	/* memory: [rsp] holds the return address, [rsp+8] an argument, [rdi] whatever it points to
+	 */
+	STAYS("\x48\x89\x04\x24\x55\x5d\xc3");
+	STAYS("\x48\x89\x44\x24\x08\x55\x5d\xc3");
+	STAYS("\x48\x89\x07\x55\x5d\xc3");
+	/* sub rsp,8; mov [rsp+8],rax; jmp +0: that is the return address again */
+	STAYS("\x48\x83\xec\x08\x48\x89\x44\x24\x08\xeb\x00\xc3");
+	/* and rsp,-16; push: not a constant; sub rsp,rax; push */
+	STAYS("\x48\x83\xe4\xf0\x50\x58\xc3");
+	STAYS("\x48\x29\xc4\x50\x58\xc3");
+	/* pop rax; push rax: pop is not skipped; xchg rdi,rax */
+	STAYS("\x58\x50\xc3");
+	STAYS("\x48\x97\x55\x5d\xc3");
+	/* ret before the push; syscall before it; cqo writes rdx */
+	STAYS("\xc3\x55\x5d\xc3");
+	STAYS("\x0f\x05\x55\x5d\xc3");
+	STAYS("\x48\x99\x55\x5d\xc3");
+}
+
+static void test_reach(void **state)
+{
+	uint8_t code[64];
+
+	(void)state;
+	/* xor eax,eax fourteen times, then push: 28 bytes; eighteen times are too far. */
+	memset(code, 0x31, sizeof(code));
+	for (size_t i = 1; i < sizeof(code); i += 2)
+		code[i] = 0xc0;
+	memcpy(code + 28, "\x50\x58\xc3", 3);
+	expect(place(code, 31, false), 28, 0, CW_PROBE_MOVED);
+	memcpy(code + 28, "\x31\xc0\x31\xc0", 4);
+	memcpy(code + 36, "\x50\x58\xc3", 3);
+	expect(place(code, 39, false), 0, 0, CW_PROBE_SINGLE_STEPPED);
+}
+
+/* ---- code that runs ----------------------------------------------------------------------------
+ */
+
+static const char source[] =
+	"long plain(long a, long b, long c) { return a * b + c; }\n"
+	"long length(const char *s) { long n = 0; while (*s++) n++; return n; }\n"
+	"long loop(long a, long n) { do a = a * 3 + n; while (--n > 0); return a; }\n"
+	"long spin(const char *s, long n, long c) { long r = 0;\n"
+	"	for (;;) { if (*s == c) r++; if (!*s++) return r + n; } }\n"
+	"long sw(const char *p, long b, long x) { switch (x & 15) { case 0: return b; case 1: "
+	"return 7;\n"
+	"	case 2: return *p; case 3: return b * 3; case 4: return b ^ x; case 5: return b - "
+	"x;\n"
+	"	case 6: return b << 2; case 7: return b >> 3; case 8: return b | x; default: "
+	"return x; } }\n"
+	"__attribute__((noinline)) long callee(volatile long *p) { return *p + 1; }\n"
+	"long frame(long a, long b) { volatile long v[40]; v[3] = b; return callee(&v[3]) + b; }\n"
+	"long fact(const char *p, long n) { return n < 2 ? *p : n * fact(p, n - 1) + n; }\n"
+	"long tail(const char *p, long n) { return n <= 0 ? *p : tail(p + (n & 1), n - 2); }\n"
+	"long many(long a, long b, long c, long d, long e, long f, long g, long h) {\n"
+	"	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + (g ^ h); }\n"
+	"long dbl(long a, long b, long c) { double x = b; for (long i = 0; i < (c & 7); i++) x *= "
+	"1.5;\n"
+	"	return (long)x; }\n"
+	"long big(const char *p, long n) { struct { char c[300]; } s; __builtin_memcpy(&s, p, "
+	"16);\n"
+	"	return callee((long *)&s.c[n & 8]) + s.c[1]; }\n"
+	"long cold(const char *p, long n) { if (__builtin_expect(n > 1000, 0)) __builtin_trap();\n"
+	"	long r = 0; while (n--) r += p[n & 7]; return r; }\n";
+
+static const char *const functions[] = {"plain", "length", "loop", "spin", "sw",  "callee", "frame",
+					"fact",  "tail",   "many", "dbl",  "big", "cold"};
+static const char *const compilers[] = {
+	"gcc -O0",
+	"gcc -O1",
+	"gcc -O2",
+	"gcc -O3",
+	"gcc -Os",
+	"gcc -O1 -fcf-protection=full",
+	"gcc -O2 -fcf-protection=full -fno-omit-frame-pointer",
+	"gcc -Os -fcf-protection=full",
+	"clang -O0",
+	"clang -O1",
+	"clang -O2 -fcf-protection=full",
+	"clang -Os",
+	"clang -Os -fno-omit-frame-pointer",
+};
+
+/* The breakpoint: hits are logged, its instruction is stepped over. */
+static struct {
+	uint8_t *at;
+	uint8_t byte;
+	int32_t adjust;
+	size_t hits;
+	struct hit {
+		uint64_t args[6], ret, sp;
+	} log[1024];
+} bp;
+
+static void trap(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	greg_t *r = uc->uc_mcontext.gregs;
+
+	(void)sig;
+	(void)info;
+	if (r[REG_EFL] & 0x100) { /* stepped over */
+		r[REG_EFL] &= ~0x100;
+		*bp.at = 0xcc;
+		return;
+	}
+	if (bp.hits < 1024) {
+		struct hit *h = &bp.log[bp.hits];
+
+		h->args[0] = (uint64_t)r[REG_RDI];
+		h->args[1] = (uint64_t)r[REG_RSI];
+		h->args[2] = (uint64_t)r[REG_RDX];
+		h->args[3] = (uint64_t)r[REG_RCX];
+		h->args[4] = (uint64_t)r[REG_R8];
+		h->args[5] = (uint64_t)r[REG_R9];
+		h->sp = (uint64_t)r[REG_RSP] + (uint64_t)bp.adjust;
+		h->ret = *(uint64_t *)h->sp;
+	}
+	bp.hits++;
+	*bp.at = bp.byte;
+	r[REG_RIP] = (greg_t)(uintptr_t)bp.at;
+	r[REG_EFL] |= 0x100;
+}
+
+typedef long (*any_fn)(const char *, long, long, long, long, long, long, long);
+static const char text[] = "some text to look at";
+
+static __attribute__((noinline)) long run(any_fn fn, uint8_t *at, int32_t adjust)
+{
+	uintptr_t page = (uintptr_t)at & ~4095ul;
+	long r = 0;
+
+	assert_int_equal(mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	bp.at = at;
+	bp.byte = *at;
+	bp.adjust = adjust;
+	bp.hits = 0;
+	*at = 0xcc;
+	for (long i = 0; i < 10; i++)
+		r = r * 31 + fn(text, i * 3, i + 'a', 4, 5, 6, 7, 8);
+	*at = bp.byte;
+	return r;
+}
+
+static void check_function(const char *lib, int fd, void *handle, const char *name, bool ret,
+			   int *moved)
+{
+	static struct hit truth[1024];
+	struct cw_placement at;
+	struct cw_func fn;
+	char err[CW_ERR];
+	uint8_t *entry = dlsym(handle, name);
+	size_t hits;
+	long result;
+
+	assert_non_null(entry);
+	assert_int_equal(cw_resolve_symbol(fd, lib, name, &fn, err), 0);
+	cw_place_probe(fd, &fn, ret, &at);
+	if (!(at.flags & CW_PROBE_MOVED)) {
+		assert_int_equal(at.placed, fn.offset);
+		return;
+	}
+	++*moved;
+	assert_true(!ret || !at.sp_adjust);
+	result = run((any_fn)(void *)entry, entry, 0);
+	hits = bp.hits;
+	assert_true(hits >= 10);
+	memcpy(truth, bp.log, sizeof(truth));
+	assert_int_equal(run((any_fn)(void *)entry, entry + (at.placed - fn.offset), at.sp_adjust),
+			 result);
+	assert_int_equal(bp.hits, hits);
+	assert_memory_equal(bp.log, truth, (hits < 1024 ? hits : 1024) * sizeof(truth[0]));
+}
+
+static void test_compiled(void **state)
+{
+	char dir[] = "/tmp/cw-place-XXXXXX", path[96], cmd[512];
+	struct sigaction sa = {.sa_sigaction = trap, .sa_flags = SA_SIGINFO};
+	int moved = 0;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/a.c", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(source, f);
+	fclose(f);
+	sigaction(SIGTRAP, &sa, NULL);
+	for (size_t c = 0; c < sizeof(compilers) / sizeof(compilers[0]); c++) {
+		void *handle;
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%zu.so", dir, c);
+		snprintf(cmd, sizeof(cmd), "%s -w -fPIC -shared -o %s %s/a.c", compilers[c], path,
+			 dir);
+		assert_int_equal(system(cmd), 0);
+		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		fd = open(path, O_RDONLY);
+		assert_non_null(handle);
+		assert_true(fd >= 0);
+		for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+			check_function(path, fd, handle, functions[i], false, &moved);
+			check_function(path, fd, handle, functions[i], true, &moved);
+		}
+		close(fd);
+		dlclose(handle);
+	}
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	assert_int_equal(system(cmd), 0);
+	print_message("%d probes moved\n", moved);
+	assert_true(moved > 40);
+}
+
+static uint32_t fp_flag(const char *options, const char *name)
+{
+	char path[] = "/tmp/cw-place-XXXXXX", cmd[512], err[CW_ERR];
+	struct cw_placement at;
+	struct cw_func fn;
+	FILE *cc;
+	int fd = mkstemp(path);
+
+	snprintf(cmd, sizeof(cmd), "gcc -w -fPIC -shared %s -x c -o %s -", options, path);
+	cc = popen(cmd, "w");
+	assert_non_null(cc);
+	fputs(source, cc);
+	assert_int_equal(pclose(cc), 0);
+	close(fd); /* the linker made a new file */
+	fd = open(path, O_RDONLY);
+	assert_int_equal(cw_resolve_symbol(fd, path, name, &fn, err), 0);
+	cw_place_probe(fd, &fn, false, &at);
+	close(fd);
+	unlink(path);
+	return at.flags & CW_PROBE_NO_FP;
+}
+
+static void test_frame_pointers(void **state)
+{
+	(void)state;
+	assert_int_equal(fp_flag("-O2 -fomit-frame-pointer", "frame"), CW_PROBE_NO_FP);
+	assert_int_equal(fp_flag("-O2 -fno-omit-frame-pointer", "frame"), 0);
+	/* A leaf has no frame; the others of its module say whether its caller has one. */
+	assert_int_equal(fp_flag("-O1 -fno-omit-frame-pointer", "plain"), 0);
+	assert_int_equal(fp_flag("-O1 -fomit-frame-pointer", "plain"), CW_PROBE_NO_FP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cheap_entries), cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_stays),         cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_compiled),      cmocka_unit_test(test_frame_pointers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else /* elsewhere a probe stays at the entry */
+
+static void test_entry(void **state)
+{
+	struct cw_placement at;
+
+	(void)state;
+	cw_place_code((const uint8_t *)"\xff\x43\x00\xd1\xc0\x03\x5f\xd6", 8, 64, true, &at);
+	assert_int_equal(at.placed, 64);
+	assert_int_equal(at.sp_adjust, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_entry)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
