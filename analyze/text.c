@@ -35,7 +35,7 @@ const char *cw_duration(char buf[CW_DURATION_SIZE], int64_t ns)
 		snprintf(buf, CW_DURATION_SIZE, "%" PRId64 " ns", ns);
 	else if (size < 1000000)
 		snprintf(buf, CW_DURATION_SIZE, "%.3f us", (double)ns / 1e3);
-	else if (size < 1000000000)
+	else if (size < 999999500) /* what would round to 1000.000 ms is a second */
 		snprintf(buf, CW_DURATION_SIZE, "%.3f ms", (double)ns / 1e6);
 	else
 		snprintf(buf, CW_DURATION_SIZE, "%.3f s", (double)ns / 1e9);
