@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include "cache.h"
-#include "capture_fixture.h"
+#include "cache_fixture.h"
 #include "database.h"
 #include "schema_doc.h"
 

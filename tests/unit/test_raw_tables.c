@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include "capture_fixture.h"
+#include "cache_fixture.h"
 #include "raw_tables.h"
 
 static struct cw_raw *raw;
