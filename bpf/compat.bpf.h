@@ -10,8 +10,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define CW_PF_KTHREAD 0x00200000
-#define CW_TASK_DEAD  0x80
+#define CW_PF_KTHREAD         0x00200000
+#define CW_TASK_INTERRUPTIBLE 1
+#define CW_TASK_DEAD          0x80
 
 const volatile struct cw_bpf_config cfg __weak;
 

@@ -104,6 +104,100 @@ static __always_inline __u64 cw_user_stack(void *ctx, struct cw_slot *s, struct 
 	return id;
 }
 
+/*
+ * How far into the current thread's kernel stack the tracepoint's arguments are. Halves of the
+ * addresses do: a half is a number to the verifier, which has no arithmetic for contexts.
+ */
+static __always_inline __u32 cw_stack_depth(void *ctx, struct task_struct *current)
+{
+	__u32 stack = (__u64)BPF_CORE_READ(current, stack);
+	__u32 here = (__u64)ctx;
+
+	asm volatile("" : "+w"(here));
+	return here - stack;
+}
+
+/*
+ * In an interrupt the thread on the CPU is not the waker. Interrupts run on a stack of their own;
+ * there is no preempt count to read on all kernels.
+ */
+static __always_inline bool cw_in_interrupt(void *ctx, struct task_struct *current)
+{
+	return cw_stack_depth(ctx, current) >= (__u32)cfg.thread_size;
+}
+
+/* Kernel stacks of plain waits, by what fixes them: see cw_kernel_stack. */
+struct cw_wait_stack {
+	__u64 id;
+	__u32 epoch;
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, struct cw_wait_stack);
+} wait_stacks SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+#define CW_NR_FUTEX 202
+#else
+#define CW_NR_FUTEX 98
+#endif
+
+/* System calls whose interruptible sleep always comes from one place in the kernel. */
+static __always_inline bool cw_plain_wait(__s32 nr)
+{
+	switch (nr) {
+#if defined(__TARGET_ARCH_x86)
+	case 35: /* nanosleep */
+	case CW_NR_FUTEX:
+	case 230: /* clock_nanosleep */
+	case 232: /* epoll_wait */
+	case 281: /* epoll_pwait */
+	case 441: /* epoll_pwait2 */
+	case 449: /* futex_waitv */
+#elif defined(__TARGET_ARCH_arm64)
+	case 22: /* epoll_pwait */
+	case CW_NR_FUTEX:
+	case 101: /* nanosleep */
+	case 115: /* clock_nanosleep */
+	case 441: /* epoll_pwait2 */
+	case 449: /* futex_waitv */
+#endif
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Walking the kernel stack costs more than all the rest of the record. A plain wait with the same
+ * operation, state and depth of the stack has been through the same functions: walked once an
+ * epoch.
+ */
+static __always_inline __u64 cw_kernel_stack(void *ctx, struct cw_slot *s,
+					     const struct cw_syscall *sc,
+					     struct task_struct *current, __u32 state, __u64 ts)
+{
+	struct cw_stack_req q = {.ts = ts, .flags = CW_STACK_KERNEL};
+	struct cw_wait_stack *known, found = {.epoch = cw_epoch};
+	bool fresh, plain = cw_plain_wait(sc->nr) && (state & CW_TASK_INTERRUPTIBLE);
+	__u64 key = 0;
+
+	if (plain) {
+		key = (__u64)cw_stack_depth(ctx, current) << 40 ^ (__u64)(__u16)state << 24 ^
+		      (sc->nr == CW_NR_FUTEX ? (sc->args[1] & 0x7f) << 16 : 0) ^ (__u16)sc->nr;
+		known = bpf_map_lookup_elem(&wait_stacks, &key);
+		if (known && known->epoch == found.epoch)
+			return known->id;
+	}
+	found.id = cw_stack_take(ctx, s, &q, &fresh);
+	if (plain && found.id)
+		bpf_map_update_elem(&wait_stacks, &key, &found, BPF_ANY);
+	return found.id;
+}
+
 struct cw_switch_info {
 	__u64 ts;
 	struct task_struct *prev, *next;
@@ -134,13 +228,11 @@ static __always_inline void cw_emit_switch(const struct cw_switch_info *i)
 static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info *i,
 					  struct cw_tstate *p)
 {
-	struct cw_stack_req kernel = {.ts = i->ts, .flags = CW_STACK_KERNEL};
 	struct cw_slot *s = cw_slot_sched();
 	struct cw_syscall sc = {};
 	struct cw_sched_block *r;
 	__u64 ustack = 0, kstack = 0, file = 0;
 	int fd;
-	bool fresh;
 
 	cw_syscall_read(i->prev, &sc);
 	fd = cw_syscall_fd(sc.nr, sc.args);
@@ -148,7 +240,7 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 		file = cw_file_note(i->prev, fd, i->ts);
 	if (s) {
 		ustack = cw_user_stack(ctx, s, p, i->prev, i->prev_pid, i->ts);
-		kstack = cw_stack_take(ctx, s, &kernel, &fresh);
+		kstack = cw_kernel_stack(ctx, s, &sc, i->prev, i->state, i->ts);
 	}
 	r = cw_reserve(CW_SCHED_BLOCK, sizeof(*r), i->ts);
 	if (!r)
@@ -219,22 +311,6 @@ int cw_sched_switch(struct bpf_raw_tracepoint_args *ctx)
 			bpf_map_delete_elem(&threads, &i.prev_tid);
 	}
 	return 0;
-}
-
-/*
- * In an interrupt the thread on the CPU is not the waker. Interrupts run on a stack of their own,
- * so the address of the tracepoint's arguments tells; there is no preempt count to read on all
- * kernels.
- */
-static __always_inline bool cw_in_interrupt(void *ctx, struct task_struct *current)
-{
-	__u32 stack = (__u64)BPF_CORE_READ(current, stack);
-	__u32 here = (__u64)ctx;
-
-	/* Halves do: a half of a pointer is a number to the verifier, which has no arithmetic for
-	 * contexts. */
-	asm volatile("" : "+w"(here));
-	return here - stack >= (__u32)cfg.thread_size;
 }
 
 SEC("raw_tp/sched_waking")

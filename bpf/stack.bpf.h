@@ -9,7 +9,7 @@
 #include "emit.bpf.h"
 
 #define CW_STACK_BYTES (CW_MAX_FRAMES * 8)
-#define CW_KSTACK_SKIP 2 /* the program itself and the function that ran it */
+#define CW_KSTACK_SKIP 2 /* frames of the tracer: the program and the function that ran it */
 
 struct cw_slot {
 	__u32 busy;
@@ -95,6 +95,22 @@ struct cw_stack_req {
 };
 
 /*
+ * Walk into r->frames; returns how many there are. The tracer's own frames of a kernel stack land
+ * on fields that are filled later: the helper's skip count drops frames at the other end, too.
+ */
+static __always_inline __u32 cw_walk(void *ctx, struct cw_stack *r, __u32 flags)
+{
+	long got;
+
+	if (!(flags & CW_STACK_KERNEL)) {
+		got = bpf_get_stack(ctx, r->frames, CW_STACK_BYTES, BPF_F_USER_STACK);
+		return got > 0 ? (__u32)got >> 3 : 0;
+	}
+	got = bpf_get_stack(ctx, r->frames - CW_KSTACK_SKIP, CW_STACK_BYTES, 0);
+	return got > CW_KSTACK_SKIP * 8 ? ((__u32)got >> 3) - CW_KSTACK_SKIP : 0;
+}
+
+/*
  * Walk the stack into s and hand it over unless that was done before. Returns its id, 0 when there
  * is none; *fresh says whether it was new. The mark is made only after the record found room.
  */
@@ -109,20 +125,16 @@ static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s,
 	if (flags & CW_STACK_NO_FP) {
 		r->frames[0] = q->ip;
 	} else {
-		long got =
-			bpf_get_stack(ctx, r->frames, CW_STACK_BYTES,
-				      flags & CW_STACK_KERNEL ? CW_KSTACK_SKIP : BPF_F_USER_STACK);
-
-		if (got <= 0) {
+		n = cw_walk(ctx, r, flags);
+		if (!n) {
 			if (!q->ip)
 				return 0;
 			r->frames[0] = q->ip;
 			flags |= CW_STACK_FAILED;
-		} else {
-			n = (__u64)got >> 3;
-			if (n >= CW_MAX_FRAMES)
-				flags |= CW_STACK_TRUNCATED;
+			n = 1;
 		}
+		if (n >= CW_MAX_FRAMES - CW_KSTACK_SKIP)
+			flags |= CW_STACK_TRUNCATED;
 	}
 	id = cw_hash_frames(r->frames, n, (q->seed ^ q->caller) * 0xff51afd7ed558ccdull + flags);
 	if (!id)
