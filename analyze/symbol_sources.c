@@ -152,17 +152,16 @@ static void try_root(struct search *s, const char *root)
 	try_path(s, "%s" DEBUG_ROOT "%s.debug", root, s->path);
 }
 
-/* The separate debug file that a stripped one names. */
-static void try_debuglink(struct search *s)
+/* The separate debug file that a stripped one, or what is embedded of it, names. */
+static void try_debuglink(struct search *s, struct cw_elf *elf)
 {
-	struct cw_elf *elf = s->files->image;
 	const char *link = elf ? cw_elf_debuglink(elf) : NULL, *path;
 	int dir;
 
 	if (!link || !has_id(s) || elf == s->linked)
 		return;
 	s->linked = elf;
-	path = cw_elf_path(elf);
+	path = cw_elf_path(elf) ? cw_elf_path(elf) : s->path;
 	dir = base_name(path) - path;
 	try_path(s, "%.*s%s", dir, path, link);
 	try_path(s, "%.*s.debug/%s", dir, path, link);
@@ -191,7 +190,7 @@ static void check_embedded(struct search *s)
 	struct cw_module_files *f = s->files;
 	const char *id = f->embedded ? cw_elf_build_id(f->embedded) : "";
 
-	if (*id && has_id(s) && strcmp(id, s->module->build_id)) {
+	if (*id && has_id(s) && strcmp(id, s->module->build_id) != 0) {
 		cw_sources_note(s->tried, "capture: another build id, %s: not used", id);
 		cw_elf_free(f->embedded);
 		f->embedded = NULL;
@@ -213,13 +212,13 @@ static void try_all(struct search *s)
 	if (has_id(s)) {
 		for (dir = s->where->debug_dirs; dir && *dir; dir++)
 			try_debug_dir(s, *dir);
-		try_debuglink(s);
+		try_debuglink(s, s->files->image);
 		if (s->where->sysroot)
 			try_root(s, s->where->sysroot);
-		try_debuglink(s);
+		try_debuglink(s, s->files->image);
 	}
 	try_root(s, "");
-	try_debuglink(s);
+	try_debuglink(s, s->files->image ? s->files->image : s->files->embedded);
 }
 
 void cw_sources_find(const struct cw_module_identity *m, const struct cw_source_places *where,

@@ -26,7 +26,7 @@ struct cw_module_work *cw_batch_add(struct cw_batch *b, int64_t module_id,
 
 	if (b->count == b->room) {
 		size_t room = b->room ? b->room * 2 : 32;
-		void *works = reallocarray(b->works, room, sizeof(*b->works));
+		void *works = reallocarray(b->works, room, sizeof(struct cw_module_work *));
 
 		if (!works)
 			return NULL;
@@ -111,6 +111,7 @@ void cw_batch_free(struct cw_batch *b)
 		cw_sources_free(&w->files);
 		obstack_free(&w->mem, NULL);
 		free(w->tried);
+		free(w->shown);
 		free(w->perf_map);
 		free(w->codes);
 		free(w);

@@ -43,7 +43,7 @@ static const char *as_written(const struct walk *w, const char *path)
 	const char *base = w->dir_count ? w->dirs[0] : NULL, *slash = strrchr(path, '/'), *name;
 	size_t len = base ? strlen(base) : 0, i;
 
-	if (!len || !slash || strncmp(path, base, len) || path[len] != '/')
+	if (!len || !slash || strncmp(path, base, len) != 0 || path[len] != '/')
 		return path;
 	name = dwarf_diename((Dwarf_Die *)&w->unit);
 	if (name && !strcmp(name, path))
@@ -53,7 +53,7 @@ static const char *as_written(const struct walk *w, const char *path)
 
 		/* Directory 1 repeats the compilation directory in DWARF 5. */
 		if (dir && strlen(dir) == (size_t)(slash - path) && dir[0] == '/' &&
-		    strcmp(dir, base) && !strncmp(dir, path, slash - path))
+		    strcmp(dir, base) != 0 && !strncmp(dir, path, slash - path))
 			return path;
 	}
 	path += len;
@@ -303,7 +303,7 @@ static void claim(struct walk *w, struct cw_dwarf_pc **all, size_t count, unsign
 		}
 	}
 	if (!sorted)
-		qsort(w->pcs, w->count, sizeof(*w->pcs), by_pc);
+		qsort(w->pcs, w->count, sizeof(struct cw_dwarf_pc *), by_pc);
 }
 
 /* With split DWARF the functions are in another file, with its own table of file names. */
@@ -324,13 +324,13 @@ void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsign
 		     unsigned parts, struct obstack *mem, const volatile sig_atomic_t *cancel)
 {
 	struct walk w = {.mem = mem, .cancel = cancel};
-	struct cw_dwarf_pc **all = calloc(count + 1, sizeof(*all));
+	struct cw_dwarf_pc **all = calloc(count + 1, sizeof(struct cw_dwarf_pc *));
 	size_t i, left = count, unit = 0;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die split;
 	uint8_t type;
 
-	w.pcs = calloc(count + 1, sizeof(*w.pcs));
+	w.pcs = calloc(count + 1, sizeof(struct cw_dwarf_pc *));
 	if (!all || !w.pcs)
 		goto done;
 	for (i = 0; i < count; i++)

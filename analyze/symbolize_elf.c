@@ -77,7 +77,7 @@ static bool scan_notes(struct cw_elf *e, Elf_Data *data)
 		const unsigned char *id = (const unsigned char *)data->d_buf + desc;
 
 		if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != 4 || !nh.n_descsz ||
-		    nh.n_descsz > MAX_BUILD_ID || memcmp((char *)data->d_buf + name, "GNU", 4))
+		    nh.n_descsz > MAX_BUILD_ID || memcmp((char *)data->d_buf + name, "GNU", 4) != 0)
 			continue;
 		for (i = 0; i < nh.n_descsz; i++)
 			sprintf(e->build_id + 2 * i, "%02x", id[i]);

@@ -90,11 +90,10 @@ static const char *shown(struct cw_module_work *w, const char *name)
 
 	if (!name)
 		return NULL;
-	if (!w->shown) {
-		size_t size = SHOWN_SLOTS * sizeof(*w->shown);
-
-		w->shown = memset(obstack_alloc(&w->mem, size), 0, size);
-	}
+	if (!w->shown)
+		w->shown = calloc(SHOWN_SLOTS, sizeof(*w->shown));
+	if (!w->shown)
+		return cw_demangle(name, &w->mem);
 	slot = &w->shown[((uintptr_t)name * 0x9e3779b97f4a7c15) >> 52];
 	if (slot->name != name) {
 		slot->name = name;
