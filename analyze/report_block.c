@@ -226,19 +226,22 @@ static void print_chain_line(struct cw_blocks *b, int64_t chain_id)
 	sqlite3_stmt *s = ask(b, Q_CHAIN, chain_id);
 	struct cw_text *t = b->t;
 	const char *flags;
+	bool whole;
 
 	if (sqlite3_step(s) != SQLITE_ROW)
 		return;
 	flags = text_at(s, CHAIN_FLAGS, "");
+	whole = sqlite3_column_int(s, CHAIN_COMPLETE);
 	cw_line_begin(t, 0, CW_BOLD, "chain %" PRId64, chain_id);
-	field_ns(t, "total", s, CHAIN_TOTAL);
-	field_ns(t, "queue", s, CHAIN_QUEUE);
-	field_ns(t, "work", s, CHAIN_WORK);
+	/* What is missing of a chain took time, too. */
+	field_ns(t, whole ? "total" : "total>", s, CHAIN_TOTAL);
+	field_ns(t, whole ? "queue" : "queue>", s, CHAIN_QUEUE);
+	field_ns(t, whole ? "work" : "work>", s, CHAIN_WORK);
 	cw_field(t, CW_PLAIN, "hops=%d", sqlite3_column_int(s, CHAIN_HOPS));
-	if (!sqlite3_column_int(s, CHAIN_COMPLETE))
+	if (!whole)
 		cw_field(t, CW_WARN, "incomplete");
 	if (*flags)
-		cw_field(t, CW_WARN, "flags=%s (times may be longer than shown)", flags);
+		cw_field(t, CW_WARN, "flags=%s", flags);
 	cw_line_end(t);
 	sqlite3_reset(s);
 }
@@ -262,7 +265,7 @@ static void print_return(struct cw_text *t, sqlite3_stmt *s)
 		}
 	}
 	if (sqlite3_column_int(s, CALL_LOSS))
-		cw_field(t, CW_WARN, "records lost here");
+		cw_field(t, CW_WARN, "records may be missing here");
 	cw_line_end(t);
 }
 

@@ -154,7 +154,7 @@ static int call_summary(struct cw_report *r, struct cw_text *t)
 		return err;
 	while (sqlite3_step(s) == SQLITE_ROW) {
 		if (first) {
-			cw_line_begin(t, 0, CW_BOLD, "duration of calls");
+			cw_line_begin(t, 0, CW_BOLD, r->async ? "calls without a chain" : "calls");
 			cw_line_end(t);
 			latency_header(t);
 		}

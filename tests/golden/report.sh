@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Reports over hand-filled databases, byte for byte: tests/golden/report.sh BUILD DIR. With UPDATE=1
+# the expected files are written anew: look at the difference before committing it.
+set -eu
+analyze=$(realpath "$1")/asan/callweave-analyze dir=$2
+cd "$(dirname "$0")/../.."
+here=tests/golden/report
+failed=0
+
+compare() { # EXPECTED ARGUMENTS...
+	local expected=$here/$1
+	shift
+	"$analyze" "$@" >"$dir/got" 2>"$dir/err" || { echo "status $?: $*"; failed=1; }
+	[ ! -s "$dir/err" ] || { echo "stderr of $*:"; cat "$dir/err"; failed=1; }
+	if [ "${UPDATE:-}" = 1 ]; then
+		cp "$dir/got" "$expected"
+	elif ! diff -u "$expected" "$dir/got"; then
+		echo "differs: $*"
+		failed=1
+	fi
+}
+
+for name in chains calls; do
+	cat schema/*.sql $here/people.sql $here/$name.sql | sqlite3 "$dir/$name.db"
+	compare $name.txt report "$dir/$name.db"
+	compare $name.jsonl report "$dir/$name.db" --format jsonl
+	compare $name.csv report "$dir/$name.db" --format csv
+done
+
+# Each filter lets through the chains that it should: their numbers.
+ids() { # "NUMBERS" ARGUMENTS...
+	local wanted=$1 got
+	shift
+	got=$("$analyze" "$dir/chains.db" --format jsonl "$@" |
+		sed -n 's/.*"type":"chain".*"chain_id":\([0-9]*\).*/\1/p' | tr '\n' ' ')
+	[ "$got" = "$wanted" ] || { echo "$*: chains '$got', not '$wanted'"; failed=1; }
+}
+ids '1 2 3 '
+ids '2 3 ' --min-total-ms 10
+ids '2 ' --min-total-ms 10.001
+ids '2 ' --min-queue-ms 30
+ids '' --min-queue-ms 30.1
+ids '2 ' --min-work-ms 250
+ids '' --min-work-ms 250.1
+ids '' --min-total-ms 1 --min-queue-ms 20 --min-work-ms 251
+ids '1 2 ' --max-events 2
+ids '2 ' --min-total-ms 100 --max-events 1
+ids '2 3 ' --from 0.1
+ids '1 ' --to 100ms
+ids '2 ' --from 0.13 --to 0.132
+ids '3 ' --from 14:23:30
+ids '1 2 ' --to 14:23:29.999
+ids '1 2 3 ' --pid 100
+ids '' --pid 5100
+ids '1 2 3 ' --tid 102
+ids '1 2 ' --tid 100
+ids '1 2 ' --function submit_compute
+ids '1 2 3 ' --function write_result
+ids '' --function nothing
+ids '1 ' --key 0xfffffffffffffff0
+ids '1 ' --key -16
+ids '2 ' --key 64
+ids '2 ' --key 64 --tid 102 --function process --min-work-ms 1
+
+# A chain filter or --max-events leaves out the target that no chain led to; others do not.
+lone() { # COUNT ARGUMENTS...
+	local wanted=$1 got
+	shift
+	got=$("$analyze" "$dir/chains.db" --format jsonl "$@" | grep -c '"type":"call"' || true)
+	[ "$got" = "$wanted" ] || { echo "$*: $got lone calls, not $wanted"; failed=1; }
+}
+lone 1
+lone 1 --tid 102
+lone 0 --min-total-ms 0.001
+lone 0 --max-events 100
+
+# Colour only when it is asked for; lines as long as they are when nobody looks.
+"$analyze" "$dir/chains.db" --color always | grep -q $'\033\[1m' || { echo "no colour"; failed=1; }
+! "$analyze" "$dir/chains.db" | grep -q $'\033' || { echo "colour unasked"; failed=1; }
+exit $failed
