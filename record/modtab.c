@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of modules. Owns what makes two files the same module (device, inode and build-id) and
- * the descriptors kept from first sight; it must not know what is mapped where.
+ * The table of modules. Owns what makes two files the same module and the descriptors kept from
+ * first sight; it must not know what is mapped where.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,6 @@ struct cw_modtab {
 	size_t nwanted;             /* wanted and not done */
 	struct cw_idmap by_file;    /* hash of what identifies the file -> id */
 	struct cw_idmap by_mapping; /* hash of what a mapping says about it -> id */
-	struct cw_idmap payloads;   /* hash of a build-id -> module that carries the payload */
 };
 
 static size_t allowed_files(void)
@@ -90,7 +89,6 @@ void cw_modtab_free(struct cw_modtab *t)
 	free(t->modules);
 	cw_idmap_clear(&t->by_file);
 	cw_idmap_clear(&t->by_mapping);
-	cw_idmap_clear(&t->payloads);
 	cw_modopen_free(t->opener);
 	free(t);
 }
@@ -108,17 +106,21 @@ static int write_module(struct cw_modtab *t, const struct module *m, uint16_t fl
 	return cw_writer_append_tail(t->w, &rec.h, sizeof(rec), m->path, strlen(m->path));
 }
 
-/* mtime tells files without build-id apart when an inode is used again. */
+/*
+ * What makes two files the same module. A build-id names the contents: containers carry copies of
+ * the same library, and one payload serves them all. Without one, the inode, and mtime in case the
+ * inode was used again; without that (never opened) the path.
+ */
 static uint64_t file_key(const struct cw_module *r, const char *path, uint64_t mtime)
 {
 	uint64_t h = cw_hash(0, r->build_id, sizeof(r->build_id));
 
+	if (r->build_id_size && r->file_size)
+		return cw_hash(h, &r->file_size, sizeof(r->file_size));
 	h = cw_hash(h, &r->dev_major, sizeof(r->dev_major));
 	h = cw_hash(h, &r->dev_minor, sizeof(r->dev_minor));
 	h = cw_hash(h, &r->ino, sizeof(r->ino));
-	if (!r->build_id_size)
-		h = cw_hash(h, &mtime, sizeof(mtime));
-	/* Without an inode (never opened, named only by the kernel) the path tells files apart. */
+	h = cw_hash(h, &mtime, sizeof(mtime));
 	return r->ino ? h : cw_hash(h, path, strlen(path));
 }
 
@@ -288,27 +290,19 @@ static int reopen(struct cw_modtab *t, const struct module *m)
 static int embed_module(struct cw_modtab *t, struct module *m)
 {
 	uint32_t id = m->rec.module_id;
-	uint64_t key = cw_hash(3, m->rec.build_id, m->rec.build_id_size);
-	int fd = m->fd, rc = 0;
+	int fd = m->fd, rc;
 
 	m->done = true;
 	t->nwanted--;
-	if (m->rec.build_id_size) {
-		/* Containers carry copies of the same library: one payload serves them all. */
-		if (cw_idmap_get(&t->payloads, key))
-			goto closed;
-		cw_idmap_put(&t->payloads, key, id);
-	}
 	if (!strcmp(m->path, "[vdso]"))
 		return cw_embed_vdso(t->w, id);
-	if (fd < 0)
-		fd = m->path[0] == '/' ? reopen(t, m) : -1;
+	if (fd < 0 && m->path[0] == '/')
+		fd = reopen(t, m);
 	if (fd < 0)
 		return 0;
 	rc = cw_embed_elf(t->w, id, fd);
 	if (fd != m->fd)
 		close(fd);
-closed:
 	close_module(t, m);
 	return rc;
 }
