@@ -15,7 +15,7 @@ static const char doc[] =
 	"Turn a capture into an SQLite database: tables and views are described in SCHEMA.md."
 	"\vExamples:\n"
 	"  callweave-analyze import trace.cwc -o trace.db\n"
-	"  sqlite3 trace.db 'SELECT total_ns, hop_count FROM chain ORDER BY 1 DESC LIMIT 5'\n"
+	"  sqlite3 trace.db 'SELECT total_ns, hop_count FROM chain ORDER BY 1'\n"
 	"  callweave-analyze report trace.db --min-total-ms 100\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)

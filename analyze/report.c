@@ -53,9 +53,8 @@ static const char doc[] =
 	"  callweave-analyze trace.cwc\n"
 	"  callweave-analyze trace.cwc --min-total-ms 100 --max-events 10\n"
 	"  callweave-analyze trace.cwc --from 2.5 --to 3 --function write_result\n"
-	"  callweave-analyze trace.cwc --format jsonl | jq 'select(.type == \"chain\") | "
-	".total_ns'\n"
-	"  callweave-analyze trace.cwc --async-hop put,2,work,1 --async-hop store,1,write\n"
+	"  callweave-analyze trace.cwc --format jsonl | jq .total_ns\n"
+	"  callweave-analyze trace.cwc --async-hop put,2,work,1\n"
 	"  callweave-record -p 1234 -o - work | callweave-analyze -\n";
 
 struct args {

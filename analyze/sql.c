@@ -26,11 +26,10 @@ static const char doc[] =
 	"raw_TYPE."
 	"\vExamples:\n"
 	"  callweave-analyze sql trace.cwc\n"
-	"  callweave-analyze sql trace.cwc 'SELECT * FROM chain ORDER BY total_ns DESC LIMIT 5'\n"
-	"  callweave-analyze sql trace.cwc 'SELECT function, count(*), avg(dur) FROM call GROUP BY "
-	"1'\n"
+	"  callweave-analyze sql trace.cwc 'SELECT * FROM chain ORDER BY total_ns'\n"
+	"  callweave-analyze sql trace.cwc 'SELECT function, dur FROM call'\n"
 	"  callweave-analyze sql trace.cwc --format csv @slow.sql >slow.csv\n"
-	"  callweave-analyze sql trace.cwc 'SELECT ts, tid, arg1 FROM raw_probe_entry LIMIT 10'\n";
+	"  callweave-analyze sql trace.cwc 'SELECT tid, arg1 FROM raw_probe_entry'\n";
 
 struct args {
 	struct cw_input input;

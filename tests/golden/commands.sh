@@ -65,7 +65,7 @@ expect 2 'give the database' import "$db"
 expect 2 'one argument' sql "$db" select 1
 expect 1 'cannot be stitched again' "$db" --async-hop a,1,b,1
 expect 1 'database already' import "$db" -o "$dir/x.db"
-for command in '' report import sql dump; do
+for command in '' report import sql; do
 	"$analyze" $command --help >"$dir/out" 2>&1 && grep -q -i 'example' "$dir/out" ||
 		{ echo "$command --help: no examples"; failed=1; }
 done
