@@ -234,9 +234,9 @@ static void print_chain_line(struct cw_blocks *b, int64_t chain_id)
 	whole = sqlite3_column_int(s, CHAIN_COMPLETE);
 	cw_line_begin(t, 0, CW_BOLD, "chain %" PRId64, chain_id);
 	/* What is missing of a chain took time, too. */
-	field_ns(t, whole ? "total" : "total>", s, CHAIN_TOTAL);
+	field_ns(t, whole || !known(s, CHAIN_TOTAL) ? "total" : "total>", s, CHAIN_TOTAL);
 	field_ns(t, whole ? "queue" : "queue>", s, CHAIN_QUEUE);
-	field_ns(t, whole ? "work" : "work>", s, CHAIN_WORK);
+	field_ns(t, whole || !known(s, CHAIN_WORK) ? "work" : "work>", s, CHAIN_WORK);
 	cw_field(t, CW_PLAIN, "hops=%d", sqlite3_column_int(s, CHAIN_HOPS));
 	if (!whole)
 		cw_field(t, CW_WARN, "incomplete");

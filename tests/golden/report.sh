@@ -75,6 +75,24 @@ lone 1 --tid 102
 lone 0 --min-total-ms 0.001
 lone 0 --max-events 100
 
+# Percentiles are the nearest rank, and withheld where there are too few samples to tell.
+percentiles() { # COUNT P50 P95 P99
+	cat schema/*.sql $here/people.sql - <<-SQL | sqlite3 "$dir/p$1.db"
+		WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < $1)
+		INSERT INTO slice(ts, dur, utid, probe_id, depth, touched_by_loss)
+		SELECT 1000000000 + i, (i * 7919) % $1 + 1, 1, 3, 0, 0 FROM c;
+	SQL
+	"$analyze" "$dir/p$1.db" --format jsonl | grep -q '"type":"summary".*"call_latency":{"write_result":{"count":'"$1"\
+',"average_ns":[0-9]*,"p50_ns":'"$2"',"p95_ns":'"$3"',"p99_ns":'"$4",\"max_ns\":$1}" ||
+		{ echo "percentiles of $1"; "$analyze" "$dir/p$1.db" --format jsonl | tail -n 1; failed=1; }
+}
+percentiles 1 1 null null
+percentiles 19 10 null null
+percentiles 20 10 19 null
+percentiles 99 50 95 null
+percentiles 100 50 95 99
+percentiles 1000 500 950 990
+
 # Colour only when it is asked for; lines as long as they are when nobody looks.
 "$analyze" "$dir/chains.db" --color always | grep -q $'\033\[1m' || { echo "no colour"; failed=1; }
 ! "$analyze" "$dir/chains.db" | grep -q $'\033' || { echo "colour unasked"; failed=1; }
