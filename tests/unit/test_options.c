@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "options.h"
+#include "../../analyze/options.h" /* record/ has one, too */
 
 static void test_ms(void **state)
 {
