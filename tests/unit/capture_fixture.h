@@ -82,7 +82,8 @@ static inline int bytes_file(const struct bytes *b)
 	return fd;
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------
+ */
 
 static inline struct cw_probe_entry entry_at(uint64_t ts, uint32_t tid, uint64_t key)
 {
@@ -97,15 +98,14 @@ static inline struct cw_probe_entry entry_at(uint64_t ts, uint32_t tid, uint64_t
 	return e;
 }
 
-static inline struct cw_end end_record(void)
+static inline void make_end(struct cw_end *e)
 {
-	struct cw_end e = {.h = {.type = CW_END, .size = sizeof(e), .cpu = CW_CPU_NONE},
-			   .reason = CW_END_SIGNAL};
-
-	return e;
+	*e = (struct cw_end){.h = {.type = CW_END, .size = sizeof(e), .cpu = CW_CPU_NONE},
+			     .reason = CW_END_SIGNAL};
 }
 
-/* ---- captures by the writer ------------------------------------------------------------------- */
+/* ---- captures by the writer -------------------------------------------------------------------
+ */
 
 static const struct cw_meta_kv fixture_keys[] = {
 	{"host", "test"}, {"page_size", "4096"}, {NULL, NULL}};
@@ -114,10 +114,11 @@ static const struct cw_meta_kv fixture_keys[] = {
 static inline struct bytes simple_capture(unsigned nchunks, unsigned per, bool clean)
 {
 	int fd = memory_file();
-	struct cw_end end = end_record();
+	struct cw_end end;
 	struct cw_writer *w;
 	struct bytes b;
 
+	make_end(&end);
 	assert_int_equal(cw_writer_new(&w, fd, fixture_keys), 0);
 	for (unsigned k = 0; k < nchunks * per; k++) {
 		struct cw_probe_entry e = entry_at((k + 1) * 1000ull, 101 + k % 3, 0x1000 + k);
@@ -135,7 +136,8 @@ static inline struct bytes simple_capture(unsigned nchunks, unsigned per, bool c
 	return b;
 }
 
-/* ---- captures by hand ------------------------------------------------------------------------- */
+/* ---- captures by hand -------------------------------------------------------------------------
+ */
 
 static inline void put_record(struct bytes *b, const struct cw_rec *rec)
 {
@@ -145,17 +147,15 @@ static inline void put_record(struct bytes *b, const struct cw_rec *rec)
 	bytes_put(b, zeros, cw_rec_stride(rec) - rec->size);
 }
 
-static inline struct cw_chunk chunk_record(uint64_t seq, uint32_t records)
+static inline void make_chunk(struct cw_chunk *c, uint64_t seq, uint32_t records)
 {
-	struct cw_chunk c = {
+	*c = (struct cw_chunk){
 		.h = {.type = CW_CHUNK, .size = sizeof(c), .cpu = CW_CPU_NONE, .ts = 5000},
 		.seq = seq,
 		.records = records,
 		.mono_ns = 5000,
 		.wall_ns = 1,
 	};
-
-	return c;
 }
 
 static inline void put_header(struct bytes *b)
@@ -201,11 +201,12 @@ static inline size_t frame_offsets(const struct bytes *b, size_t *offsets, size_
 	return n;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 struct readout {
 	int open_error; /* of cw_reader_open_fd */
-	int error;	/* of the last cw_reader_next */
+	int error;      /* of the last cw_reader_next */
 	char text[512]; /* why it did not open */
 	size_t records, events, nproblems;
 	uint64_t sum; /* of all bytes of records but chunks, in order */
@@ -214,7 +215,8 @@ struct readout {
 };
 
 /* Read every byte of every record, as a sanitizer wants it, and check what is promised for all. */
-static inline void take_record(struct readout *o, const struct cw_reader *r, const struct cw_rec *rec)
+static inline void take_record(struct readout *o, const struct cw_reader *r,
+			       const struct cw_rec *rec)
 {
 	const struct cw_type *t = cw_type_by_id(rec->type);
 	const struct cw_rec *written = cw_reader_as_written(r);
