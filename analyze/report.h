@@ -52,6 +52,13 @@ int cw_blocks_new(struct cw_blocks **out, sqlite3 *db, struct cw_text *t);
 void cw_blocks_free(struct cw_blocks *b);
 int cw_block_print(struct cw_blocks *b, int64_t slice_id, int64_t chain_id); /* chain_id -1: none */
 
+/* Stacks of the text report, by the place that shows them. report_stack.c */
+enum cw_stack_kind { CW_STACK_OWN, CW_STACK_ASYNC, CW_STACK_WAKER, CW_STACK_KINDS };
+struct cw_stacks;
+int cw_stacks_new(struct cw_stacks **out, sqlite3 *db, struct cw_text *t);
+void cw_stacks_free(struct cw_stacks *s);
+int cw_stack_print(struct cw_stacks *s, int64_t stack_id, enum cw_stack_kind kind);
+
 /* Head and summary of the text report. report_summary.c */
 void cw_report_head(struct cw_report *r, struct cw_text *t);
 int cw_report_summary(struct cw_report *r, struct cw_text *t);

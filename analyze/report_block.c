@@ -10,7 +10,7 @@
 #include "report.h"
 #include "say.h"
 
-enum query { Q_CALL, Q_CHAIN, Q_HOPS, Q_STACK, Q_WAIT, Q_COUNT };
+enum query { Q_CALL, Q_CHAIN, Q_HOPS, Q_WAIT, Q_COUNT };
 
 /* clang-format off */
 enum { CALL_TS, CALL_PID, CALL_TID, CALL_COMM, CALL_FUNCTION, CALL_DUR, CALL_RET, CALL_NO_RETURN,
@@ -19,7 +19,6 @@ enum { CHAIN_TOTAL, CHAIN_QUEUE, CHAIN_WORK, CHAIN_HOPS, CHAIN_COMPLETE, CHAIN_F
 enum { HOP_INDEX, HOP_SOURCE, HOP_TARGET, HOP_KEY, HOP_ARG, HOP_SPID, HOP_STID, HOP_SCOMM, HOP_TPID,
 	HOP_TTID, HOP_TCOMM, HOP_QUEUE, HOP_WORK, HOP_ONCPU, HOP_BLOCKED, HOP_RUNQ, HOP_PREEMPT,
 	HOP_DOMINANT, HOP_EVIDENCE, HOP_STACK, HOP_WAIT };
-enum { STACK_DEPTH, STACK_ADDRESS, STACK_MODULE, STACK_FUNCTION, STACK_FILE, STACK_LINE, STACK_INLINED };
 enum { WAIT_OPERATION, WAIT_ADDRESS, WAIT_NS, WAIT_EVIDENCE, WAIT_PID, WAIT_TID, WAIT_COMM, WAIT_STACK };
 
 static const char *const queries[Q_COUNT] = {
@@ -36,9 +35,6 @@ static const char *const queries[Q_COUNT] = {
 		" (SELECT offcpu_id FROM report_hop_wait w WHERE w.chain_id = h.chain_id"
 		"  AND w.hop_index = h.hop_index)"
 		" FROM hop h WHERE chain_id = ?1 ORDER BY hop_index",
-	[Q_STACK] = "SELECT depth, address, module, function, file, line, inline_depth <"
-		" (SELECT max(inline_depth) FROM callstack d WHERE d.stack_id = c.stack_id AND d.depth = c.depth)"
-		" FROM callstack c WHERE stack_id = ?1 ORDER BY depth, inline_depth",
 	[Q_WAIT] = "SELECT f.operation, f.address, f.dur, f.waker_kind, coalesce(p.rec_pid, p.pid),"
 		" coalesce(t.rec_tid, t.tid), t.name, f.waker_stack_id FROM futex_wait f"
 		" LEFT JOIN thread t ON t.utid = f.waker_utid LEFT JOIN process p USING(upid)"
@@ -49,6 +45,7 @@ static const char *const queries[Q_COUNT] = {
 struct cw_blocks {
 	struct cw_text *t;
 	sqlite3 *db;
+	struct cw_stacks *stacks;
 	sqlite3_stmt *stmt[Q_COUNT];
 };
 
@@ -67,7 +64,7 @@ int cw_blocks_new(struct cw_blocks **out, sqlite3 *db, struct cw_text *t)
 		if (err)
 			return err;
 	}
-	return 0;
+	return cw_stacks_new(&b->stacks, db, t);
 }
 
 void cw_blocks_free(struct cw_blocks *b)
@@ -76,6 +73,7 @@ void cw_blocks_free(struct cw_blocks *b)
 		return;
 	for (int q = 0; q < Q_COUNT; q++)
 		sqlite3_finalize(b->stmt[q]);
+	cw_stacks_free(b->stacks);
 	free(b);
 }
 
@@ -101,58 +99,6 @@ static void field_ns(struct cw_text *t, const char *name, sqlite3_stmt *s, int c
 	cw_field_ns(t, name, known(s, col), sqlite3_column_int64(s, col));
 }
 
-/* A source path that does not fit is cut to its last directory and name. */
-static const char *short_path(struct cw_text *t, const char *path, int columns)
-{
-	const char *cut = path + strlen(path);
-	int slashes = 0;
-
-	if (!t->width || columns <= t->width)
-		return path;
-	while (cut > path && slashes < 2)
-		slashes += *--cut == '/';
-	return slashes == 2 ? cut + 1 : path;
-}
-
-static void print_frame(struct cw_text *t, const char *prefix, bool address, sqlite3_stmt *s)
-{
-	const char *file = text_at(s, STACK_FILE, NULL);
-	const char *function = text_at(s, STACK_FUNCTION, "??");
-	int columns;
-
-	if (address)
-		cw_line_begin(t, 2, CW_PLAIN, "#%-3d %s %-20s", sqlite3_column_int(s, STACK_DEPTH),
-			      text_at(s, STACK_ADDRESS, ""), text_at(s, STACK_MODULE, "??"));
-	else
-		cw_line_begin(t, 2, CW_PLAIN, "%s #%-3d %-20s", prefix,
-			      sqlite3_column_int(s, STACK_DEPTH), text_at(s, STACK_MODULE, "??"));
-	columns = t->column + 1 + cw_print_columns(function);
-	fputc(' ', t->out);
-	cw_styled(t, CW_BOLD, function);
-	if (sqlite3_column_int(s, STACK_INLINED))
-		fputs(" (inlined)", t->out);
-	if (file) {
-		fputs(" at ", t->out);
-		columns += 10 + cw_print_columns(file);
-		cw_styled(t, CW_PLAIN, short_path(t, file, columns));
-		if (known(s, STACK_LINE))
-			fprintf(t->out, ":%d", sqlite3_column_int(s, STACK_LINE));
-	}
-	cw_line_end(t);
-}
-
-/* prefix NULL: the call's own stack, with addresses. */
-static int print_stack(struct cw_blocks *b, const char *prefix, int64_t stack_id)
-{
-	sqlite3_stmt *s = ask(b, Q_STACK, stack_id);
-	int rc;
-
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW)
-		print_frame(b->t, prefix, !prefix, s);
-	sqlite3_reset(s);
-	return rc == SQLITE_DONE ? 0 : -EBADMSG;
-}
-
 static int print_wait(struct cw_blocks *b, int64_t offcpu_id)
 {
 	sqlite3_stmt *s = ask(b, Q_WAIT, offcpu_id);
@@ -174,7 +120,7 @@ static int print_wait(struct cw_blocks *b, int64_t offcpu_id)
 		stack = sqlite3_column_int64(s, WAIT_STACK);
 	}
 	sqlite3_reset(s);
-	return stack ? print_stack(b, "waker", stack) : 0;
+	return stack ? cw_stack_print(b->stacks, stack, CW_STACK_WAKER) : 0;
 }
 
 static int print_hop(struct cw_blocks *b, sqlite3_stmt *s)
@@ -206,7 +152,7 @@ static int print_hop(struct cw_blocks *b, sqlite3_stmt *s)
 	if (known(s, HOP_WAIT))
 		err = print_wait(b, sqlite3_column_int64(s, HOP_WAIT));
 	if (!err && known(s, HOP_STACK))
-		err = print_stack(b, "async", sqlite3_column_int64(s, HOP_STACK));
+		err = cw_stack_print(b->stacks, sqlite3_column_int64(s, HOP_STACK), CW_STACK_ASYNC);
 	return err;
 }
 
@@ -285,7 +231,7 @@ int cw_block_print(struct cw_blocks *b, int64_t slice_id, int64_t chain_id)
 	cw_field(t, CW_PLAIN, "%s", text_at(s, CALL_FUNCTION, "?"));
 	cw_line_end(t);
 	if (known(s, CALL_STACK))
-		err = print_stack(b, NULL, sqlite3_column_int64(s, CALL_STACK));
+		err = cw_stack_print(b->stacks, sqlite3_column_int64(s, CALL_STACK), CW_STACK_OWN);
 	if (!err && chain_id >= 0) {
 		err = print_hops(b, chain_id);
 		print_chain_line(b, chain_id);
