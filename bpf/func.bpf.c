@@ -57,15 +57,16 @@ static __always_inline void cw_guard_probe(__u32 probe, bool fresh)
 		bpf_map_update_elem(&probe_no_fp, &probe, &yes, BPF_ANY);
 }
 
-static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstate *t, __u64 cookie,
-					    __u64 caller, __u64 ts)
+static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct task_struct *task,
+					    struct cw_tstate *t, __u64 cookie, __u64 caller,
+					    __u64 ts)
 {
 	__u32 probe = (__u16)cookie, *no_fp = bpf_map_lookup_elem(&probe_no_fp, &probe);
 	struct cw_stack_req q = {
 		.ts = ts,
 		.seed = t->seed,
 		.caller = caller,
-		.ip = PT_REGS_IP(ctx),
+		.regs = {PT_REGS_IP(ctx), PT_REGS_SP(ctx), PT_REGS_FP(ctx)},
 		.pid = t->pid,
 		.flags = CW_STACK_ENTRY,
 	};
@@ -78,7 +79,7 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 	s = cw_slot_get();
 	if (!s)
 		return 0;
-	id = cw_stack_take(ctx, s, &q, &fresh);
+	id = cw_stack_take(ctx, s, task, &q, &fresh);
 	cw_slot_put(s);
 	if (!(q.flags & CW_STACK_NO_FP))
 		cw_guard_probe(probe, fresh);
@@ -106,7 +107,7 @@ int cw_func_entry(struct pt_regs *ctx)
 	words[0] = PT_REGS_RET(ctx);
 #endif
 	if (cookie >> 16 & CW_COOKIE_STACK)
-		stack = cw_entry_stack(ctx, t, cookie, words[0], ts);
+		stack = cw_entry_stack(ctx, task, t, cookie, words[0], ts);
 	r = cw_reserve(CW_PROBE_ENTRY, sizeof(*r), ts);
 	if (!r)
 		return 0;

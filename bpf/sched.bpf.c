@@ -21,6 +21,7 @@ struct {
 } runq SEC(".maps");
 
 struct cw_syscall {
+	struct cw_uregs regs; /* where it was called */
 	__s32 nr;
 	__u64 args[CW_NSYSARGS];
 };
@@ -56,6 +57,7 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), cw_saved_regs(current)))
 		return;
 #if defined(__TARGET_ARCH_x86)
+	sc->regs = (struct cw_uregs){regs.ip, regs.sp, regs.bp};
 	sc->nr = (__s32)regs.orig_ax;
 	sc->args[0] = regs.di;
 	sc->args[1] = regs.si;
@@ -64,6 +66,7 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 	sc->args[4] = regs.r8;
 	sc->args[5] = regs.r9;
 #elif defined(__TARGET_ARCH_arm64)
+	sc->regs = (struct cw_uregs){regs.pc, regs.sp, regs.regs[29]};
 	sc->nr = regs.syscallno;
 	sc->args[0] = regs.orig_x0;
 	sc->args[1] = regs.regs[1];
@@ -78,18 +81,21 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 
 /* User stack of the current thread, which is traced when t is given. */
 static __always_inline __u64 cw_user_stack(void *ctx, struct cw_slot *s, struct cw_tstate *t,
-					   struct task_struct *current, __u32 pid, __u64 ts)
+					   struct task_struct *current, const struct cw_uregs *regs,
+					   __u32 pid, __u64 ts)
 {
-	struct cw_stack_req q = {.ts = ts, .pid = pid};
+	struct cw_stack_req q = {.regs = *regs, .ts = ts, .pid = pid};
 	struct cw_pstate *p;
 	bool fresh;
 	__u64 id;
 
-	if (!cfg.stacks || (t && t->no_fp))
+	if (!cfg.stacks || !regs->ip)
 		return 0;
+	if (t && t->no_fp)
+		q.flags = CW_STACK_NO_FP;
 	q.seed = t ? t->seed : cw_stack_seed(current);
-	id = cw_stack_take(ctx, s, &q, &fresh);
-	if (!t)
+	id = cw_stack_take(ctx, s, current, &q, &fresh);
+	if (!t || t->no_fp)
 		return id;
 	t->taken++;
 	if (!fresh)
@@ -192,7 +198,7 @@ static __always_inline __u64 cw_kernel_stack(void *ctx, struct cw_slot *s,
 		if (known && known->epoch == found.epoch)
 			return known->id;
 	}
-	found.id = cw_stack_take(ctx, s, &q, &fresh);
+	found.id = cw_stack_take(ctx, s, current, &q, &fresh);
 	if (plain && found.id)
 		bpf_map_update_elem(&wait_stacks, &key, &found, BPF_ANY);
 	return found.id;
@@ -239,7 +245,7 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 	if (fd >= 0)
 		file = cw_file_note(i->prev, fd, i->ts);
 	if (s) {
-		ustack = cw_user_stack(ctx, s, p, i->prev, i->prev_pid, i->ts);
+		ustack = cw_user_stack(ctx, s, p, i->prev, &sc.regs, i->prev_pid, i->ts);
 		kstack = cw_kernel_stack(ctx, s, &sc, i->prev, i->state, i->ts);
 	}
 	r = cw_reserve(CW_SCHED_BLOCK, sizeof(*r), i->ts);
@@ -341,7 +347,7 @@ int cw_sched_waking(struct bpf_raw_tracepoint_args *ctx)
 		cw_syscall_read(current, &sc);
 		s = cw_slot_sched();
 		if (s)
-			ustack = cw_user_stack(ctx, s, w, current, id >> 32, ts);
+			ustack = cw_user_stack(ctx, s, w, current, &sc.regs, id >> 32, ts);
 	}
 	r = cw_reserve(CW_SCHED_WAKING, sizeof(*r), ts);
 	if (!r)

@@ -7,13 +7,12 @@
 #define CW_STACK_BPF_H
 
 #include "emit.bpf.h"
-
-#define CW_STACK_BYTES (CW_MAX_FRAMES * 8)
-#define CW_KSTACK_SKIP 2 /* frames of the tracer: the program and the function that ran it */
+#include "walk.bpf.h"
 
 struct cw_slot {
 	__u32 busy;
 	__u32 reserved;
+	struct cw_walked walked;
 	__u8 rec[sizeof(struct cw_stack) + CW_STACK_BYTES] __attribute__((aligned(8)));
 };
 
@@ -69,14 +68,14 @@ static __always_inline void cw_slot_put(struct cw_slot *s)
 	s->busy = 0;
 }
 
-static __noinline __u64 cw_hash_frames(const __u64 *frames, __u32 n, __u64 h)
+static __noinline __u64 cw_hash_frames(const __u64 *frames, const struct cw_walked *w, __u64 h)
 {
 	__u32 i;
 
-	if (!frames)
+	if (!frames || !w)
 		return h;
 	for (i = 0; i < CW_MAX_FRAMES; i++) {
-		if (i >= n)
+		if (i >= w->n)
 			break;
 		h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
@@ -86,66 +85,53 @@ static __noinline __u64 cw_hash_frames(const __u64 *frames, __u32 n, __u64 h)
 
 /* What is known about a stack before it is walked. */
 struct cw_stack_req {
+	struct cw_uregs regs; /* of the current task; unused for a kernel stack */
 	__u64 ts;
 	__u64 seed;
 	__u64 caller; /* at function entry */
-	__u64 ip;     /* when only this is kept */
 	__u32 pid;
 	__u32 flags; /* CW_STACK_* */
 };
-
-/*
- * Walk into r->frames; returns how many there are. The tracer's own frames of a kernel stack land
- * on fields that are filled later: the helper's skip count drops frames at the other end, too.
- */
-static __always_inline __u32 cw_walk(void *ctx, struct cw_stack *r, __u32 flags)
-{
-	long got;
-
-	if (!(flags & CW_STACK_KERNEL)) {
-		got = bpf_get_stack(ctx, r->frames, CW_STACK_BYTES, BPF_F_USER_STACK);
-		return got > 0 ? (__u32)got >> 3 : 0;
-	}
-	got = bpf_get_stack(ctx, r->frames - CW_KSTACK_SKIP, CW_STACK_BYTES, 0);
-	return got > CW_KSTACK_SKIP * 8 ? ((__u32)got >> 3) - CW_KSTACK_SKIP : 0;
-}
 
 /*
  * Walk the stack into s and hand it over unless that was done before. Returns its id, 0 when there
  * is none; *fresh says whether it was new. The mark is made only after the record found room.
  */
 static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s,
-					   const struct cw_stack_req *q, bool *fresh)
+					   struct task_struct *current, struct cw_stack_req *q,
+					   bool *fresh)
 {
 	struct cw_stack *r = (void *)s->rec;
-	__u32 flags = q->flags, n = 1, epoch = cw_epoch, *seen, size;
+	__u32 flags = q->flags, n, epoch = cw_epoch, *seen, size;
 	__u64 id;
 
 	*fresh = false;
-	if (flags & CW_STACK_NO_FP) {
-		r->frames[0] = q->ip;
+	if (flags & CW_STACK_KERNEL) {
+		s->walked.n = cw_walk_kernel(ctx, r->frames);
+	} else if (flags & CW_STACK_NO_FP) {
+		r->frames[0] = q->regs.ip;
+		s->walked.n = 1;
 	} else {
-		n = cw_walk(ctx, r, flags);
-		if (!n) {
-			if (!q->ip)
-				return 0;
-			r->frames[0] = q->ip;
-			flags |= CW_STACK_FAILED;
-			n = 1;
-		}
-		if (n >= CW_MAX_FRAMES - CW_KSTACK_SKIP)
-			flags |= CW_STACK_TRUNCATED;
+		cw_walk_user(r->frames, &s->walked, &q->regs);
+		if (s->walked.trampolines)
+			cw_true_returns(r->frames, &s->walked, current);
 	}
-	id = cw_hash_frames(r->frames, n, (q->seed ^ q->caller) * 0xff51afd7ed558ccdull + flags);
+	if (!s->walked.n)
+		return 0;
+	if (s->walked.n >= CW_MAX_FRAMES - CW_KSTACK_SKIP)
+		flags |= CW_STACK_TRUNCATED;
+	id = cw_hash_frames(r->frames, &s->walked,
+			    (q->seed ^ q->caller) * 0xff51afd7ed558ccdull + flags);
 	if (!id)
 		id = 1;
 	seen = bpf_map_lookup_elem(&seen_stacks, &id);
 	if (seen && *seen == epoch)
 		return id;
 	*fresh = !seen;
-	size = sizeof(*r) + n * 8;
-	if (size > sizeof(s->rec))
+	n = s->walked.n;
+	if (n > CW_MAX_FRAMES)
 		return id;
+	size = sizeof(*r) + n * 8;
 	cw_fill_header(&r->h, CW_STACK, size, q->ts);
 	r->id = id;
 	r->pid = q->pid;
