@@ -15,6 +15,7 @@
 #include "pending.h"
 #include "proctab.h"
 #include "snapshot.h"
+#include "unplaced.h"
 
 #define MAX_ARGS  32768 /* bytes of a command line that are kept */
 #define RESCAN_NS 1000000000ull
@@ -26,6 +27,7 @@ struct cw_modules {
 	struct cw_kallsyms *ksyms;
 	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
 	struct cw_pending *pending; /* mappings of processes that are not known yet */
+	struct cw_unplaced unplaced;
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
 	bool initial_ns;  /* the recorder's pids are the kernel's */
@@ -358,14 +360,31 @@ int cw_modules_drain(struct cw_modules *m)
 	return rc;
 }
 
-static void note_addr(struct cw_modules *m, struct cw_proc *p, uint64_t addr)
+/* Want the module that holds addr; false when no mapping does. cw_unplaced_retry's. */
+static bool want_at(void *arg, uint32_t pid, uint64_t addr)
 {
-	const struct cw_map_entry *e = cw_proc_find_map(p, addr);
+	struct cw_modules *m = arg;
+	struct cw_proc *p = cw_proctab_get(m->procs, pid, false);
+	const struct cw_map_entry *e = p ? cw_proc_find_map(p, addr) : NULL;
+
+	if (e)
+		cw_modtab_want(m->modtab, e->module_id);
+	return e != NULL;
+}
+
+static void note_addr(struct cw_modules *m, uint32_t pid, struct cw_proc *p, uint64_t addr)
+{
+	const struct cw_map_entry *e = p ? cw_proc_find_map(p, addr) : NULL;
 
 	if (e) {
 		cw_modtab_want(m->modtab, e->module_id);
-	} else if (addr && !m->watch) {
-		/* Unreported mappings are looked for; garbage addresses must not cost more. */
+		return;
+	}
+	if (!addr)
+		return;
+	cw_unplaced_add(&m->unplaced, pid, addr);
+	if (p && !m->watch) {
+		/* Nobody reports mappings: look for them, once for many such addresses. */
 		p->stale = true;
 		m->hungry = true;
 	}
@@ -382,11 +401,9 @@ void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s)
 		return;
 	}
 	p = cw_proctab_get(m->procs, s->pid, false);
-	if (!p)
-		return;
-	note_addr(m, p, s->caller);
+	note_addr(m, s->pid, p, s->caller);
 	for (i = 0; i < n; i++)
-		note_addr(m, p, s->frames[i]);
+		note_addr(m, s->pid, p, s->frames[i]);
 }
 
 int cw_modules_embed(struct cw_modules *m)
@@ -399,9 +416,32 @@ int cw_modules_embed(struct cw_modules *m)
 		m->scanned = t;
 		rc = cw_proctab_each(m->procs, rescan_stale, m);
 	}
+	cw_unplaced_retry(&m->unplaced, want_at, m);
 	if (!rc)
 		rc = cw_modtab_embed(m->modtab);
 	return rc ? rc : cw_kallsyms_flush(m->ksyms, m->w, t);
+}
+
+int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint64_t ts)
+{
+	struct cw_proc *from = cw_proctab_get(m->procs, parent, false), *to;
+	size_t i;
+	int rc = 0;
+
+	if (!from)
+		return 0;
+	to = cw_proctab_get(m->procs, child, true);
+	if (!to)
+		return -ENOMEM;
+	for (i = 0; rc >= 0 && i < from->nmaps; i++) {
+		struct cw_map_entry e = from->maps[i];
+
+		e.ts = ts;
+		rc = cw_proc_add_map(to, &e);
+		if (rc > 0)
+			rc = write_map(m, to, &e, 0);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 void cw_modules_forget(struct cw_modules *m, uint32_t pid)

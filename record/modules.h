@@ -38,13 +38,20 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global_pid)
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg);
 int cw_modules_drain(struct cw_modules *m);
 
+/*
+ * A traced process created another at ts (kernel-global pids): the child has the same mappings,
+ * which no mmap event says and /proc no longer once it is gone. Call it before its snapshot.
+ */
+int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint64_t ts);
+
 /* A stack record went by: remember which modules and kernel addresses it shows. Cheap. */
 void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s);
 
 /* Write payloads and kernel symbols of what was noted since; about once a second and at the end. */
 int cw_modules_embed(struct cw_modules *m);
 
-/* A process (kernel-global pid) exited: forget its mappings. Not before its last stacks are noted.
+/*
+ * A process (kernel-global pid) exited and its last stacks were noted: forget its mappings.
  */
 void cw_modules_forget(struct cw_modules *m, uint32_t pid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: record/modules.o record/pending.o record/modtab.o record/modopen.o record/proctab.o */
 /* LINK: record/idmap.o record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
-/* LINK: record/resolve.o record/elffile.o record/nearest.o record/cxxname.o */
+/* LINK: record/resolve.o record/elffile.o record/nearest.o record/cxxname.o record/unplaced.o */
 /*
  * Modules, mappings and kernel symbols: the tables with made-up facts, then this process and its
  * children as they are, read back from a capture.
@@ -580,6 +580,62 @@ static void test_unwatched(void **state)
 	dlclose(handle);
 }
 
+/* A stack may be read before the mapping that it shows, or before its process is known at all. */
+static void test_early_stack(void **state)
+{
+	struct cw_modules *m;
+	uint32_t pid = (uint32_t)getpid();
+	void *handle;
+
+	(void)state;
+	begin();
+	m = cw_modules_new(writer);
+	watch(m, keep_all);
+	stack_at(m, pid, (uintptr_t)strtol);
+	assert_int_equal(cw_modules_snapshot(m, pid, pid), 0);
+	handle = dlopen(in_dir("early.so"), RTLD_NOW);
+	assert_non_null(handle);
+	stack_at(m, pid, (uintptr_t)dlsym(handle, "f"));
+	assert_int_equal(cw_modules_drain(m), 0);
+	assert_int_equal(cw_modules_embed(m), 0);
+	cw_modules_free(m);
+	end();
+	assert_true(has_payload(in_dir("early.so"), CW_BLOB_SYMBOLS));
+	assert_true(count(CW_BLOB, 0) >= 2); /* the C library, too */
+	dlclose(handle);
+}
+
+static void test_fork(void **state)
+{
+	struct cw_modules *m;
+	uint32_t pid = (uint32_t)getpid();
+	uint64_t ts = now();
+	size_t own = 0, childs = 0;
+
+	(void)state;
+	begin();
+	m = cw_modules_new(writer);
+	assert_int_equal(cw_modules_snapshot(m, pid, pid), 0);
+	assert_int_equal(cw_modules_fork(m, pid, 77777777, ts), 0);
+	assert_int_equal(cw_modules_fork(m, 5, 6, ts), 0); /* nobody's child */
+	stack_at(m, 77777777, (uintptr_t)strtol);
+	assert_int_equal(cw_modules_embed(m), 0);
+	cw_modules_forget(m, 77777777);
+	cw_modules_free(m);
+	end();
+	for (size_t i = 0; i < nrecs; i++) {
+		const struct cw_map *map = (const void *)recs[i];
+
+		if (recs[i]->type != CW_MAP)
+			continue;
+		own += map->pid == pid;
+		childs += map->pid == 77777777 && map->h.ts == ts;
+	}
+	assert_true(own > 3);
+	assert_int_equal(own, childs);
+	assert_true(count(CW_BLOB, 0) > 0);
+}
+
 static void test_add_fd(void **state)
 {
 	struct cw_modules *m;
@@ -612,7 +668,10 @@ static int setup(void **state)
 	(void)state;
 	if (!mkdtemp(dir) || build())
 		return -1;
-	snprintf(cmd, sizeof(cmd), "cd %s && gcc -O0 -fPIC -shared -o other.so a.c", dir);
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s && gcc -O0 -fPIC -shared -o other.so a.c && gcc -O3 -fPIC -shared -DX -o "
+		 "early.so a.c",
+		 dir);
 	return system(cmd);
 }
 
@@ -634,7 +693,8 @@ int main(void)
 		cmocka_unit_test(test_kptr_restrict), cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_watch),         cmocka_unit_test(test_late),
 		cmocka_unit_test(test_deleted),       cmocka_unit_test(test_unwatched),
-		cmocka_unit_test(test_add_fd),
+		cmocka_unit_test(test_add_fd),        cmocka_unit_test(test_early_stack),
+		cmocka_unit_test(test_fork),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
