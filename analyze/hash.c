@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns hash tables and memory. Must not know what is kept in them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "hash.h"
+
+static void out_of_memory(size_t size)
+{
+	fprintf(stderr, "callweave-analyze: out of memory (%zu bytes more were needed)\n", size);
+	exit(1);
+}
+
+void *cw_zalloc(size_t size)
+{
+	void *p = calloc(1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+void *cw_grow(void *old, size_t n, size_t size)
+{
+	void *p = reallocarray(old, n, size);
+
+	if (!p)
+		out_of_memory(n * size);
+	return p;
+}
+
+char *cw_strndup(const char *s, size_t n)
+{
+	char *p = strndup(s, n);
+
+	if (!p)
+		out_of_memory(n);
+	return p;
+}
+
+static void rehash(struct cw_htab *t, size_t nbuckets)
+{
+	struct cw_hnode **buckets = cw_zalloc(nbuckets * sizeof(*buckets));
+
+	for (size_t i = 0; i < t->nbuckets; i++)
+		for (struct cw_hnode *n = t->buckets[i], *next; n; n = next) {
+			struct cw_hnode **head = &buckets[n->hash & (nbuckets - 1)];
+
+			next = n->next;
+			n->next = *head;
+			*head = n;
+		}
+	free(t->buckets);
+	t->buckets = buckets;
+	t->nbuckets = nbuckets;
+}
+
+void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash)
+{
+	struct cw_hnode **head;
+
+	if (t->count >= t->nbuckets)
+		rehash(t, t->nbuckets ? 2 * t->nbuckets : 64);
+	head = &t->buckets[hash & (t->nbuckets - 1)];
+	n->hash = hash;
+	n->next = *head;
+	*head = n;
+	t->count++;
+}
+
+void cw_htab_remove(struct cw_htab *t, struct cw_hnode *n)
+{
+	struct cw_hnode **p = &t->buckets[n->hash & (t->nbuckets - 1)];
+
+	while (*p && *p != n)
+		p = &(*p)->next;
+	if (*p) {
+		*p = n->next;
+		t->count--;
+	}
+}
+
+void cw_htab_free(struct cw_htab *t)
+{
+	free(t->buckets);
+	memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the hops as the capture sees them and their counters. Must not know submissions or chains.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "hops.h"
+
+#define DEFAULT_MAX_AGE_NS (30ull * 1000 * 1000 * 1000)
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+void cw_hops_init(struct cw_hops *hops, const struct cw_plan *plan, uint64_t max_age_ns)
+{
+	uint64_t age = max_age_ns ? max_age_ns : plan ? plan->max_age_ns : 0;
+
+	hops->n = plan ? (uint32_t)plan->nhops : 0;
+	hops->h = cw_zalloc(hops->n * sizeof(*hops->h));
+	for (uint32_t i = 0; i < hops->n; i++) {
+		const struct cw_plan_hop *p = &plan->hops[i];
+		struct cw_hop *h = &hops->h[i];
+
+		h->plan = p;
+		h->max_age_ns = !max_age_ns && p->max_age_ns ? p->max_age_ns
+				: age                        ? age
+							     : DEFAULT_MAX_AGE_NS;
+		if (i)
+			h->stage =
+				h[-1].stage + !(same_text(p->target, p[-1].target) &&
+						same_text(p->target_module, p[-1].target_module));
+		hops->nstages = h->stage + 1;
+	}
+}
+
+void cw_hops_free(struct cw_hops *hops)
+{
+	for (struct cw_roles *r = hops->roles, *next; r; r = next) {
+		next = r->next;
+		free(r->sources);
+		free(r->targets);
+		free(r);
+	}
+	free(hops->h);
+}
+
+const struct cw_roles *cw_hops_roles(struct cw_trace *t, struct cw_hops *hops,
+				     struct cw_probe_info *p)
+{
+	struct cw_roles *r = p->roles;
+
+	if (r)
+		return r;
+	r = cw_zalloc(sizeof(*r));
+	r->sources = cw_zalloc(hops->n * sizeof(*r->sources));
+	r->targets = cw_zalloc(hops->n * sizeof(*r->targets));
+	for (uint32_t i = 0; i < hops->n; i++) {
+		const struct cw_plan_hop *h = hops->h[i].plan;
+
+		if (cw_probe_is(t, p, h->source, h->source_module))
+			r->sources[r->nsources++] = i;
+		if (cw_probe_is(t, p, h->target, h->target_module))
+			r->targets[r->ntargets++] = i;
+	}
+	if (r->ntargets)
+		r->target_stage = hops->h[r->targets[0]].stage;
+	r->next = hops->roles;
+	hops->roles = r;
+	p->roles = r;
+	return r;
+}
+
+static bool recorded(const struct cw_trace *t, const char *name, const char *module)
+{
+	const struct cw_probe_info *p;
+
+	for (size_t i = 0; (p = cw_probe_at(t, i)); i++)
+		if (cw_probe_is(t, p, name, module))
+			return true;
+	return false;
+}
+
+/* Names of the recorded functions, as many as fit. */
+static void list_recorded(const struct cw_trace *t, char *buf, size_t size)
+{
+	const struct cw_probe_info *p;
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; (p = cw_probe_at(t, i)) && n + 8 < size; i++)
+		if (p->name)
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", p->name);
+}
+
+int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops)
+{
+	for (uint32_t i = 0; i < hops->n; i++) {
+		const struct cw_plan_hop *h = hops->h[i].plan;
+		bool source = recorded(t, h->source, h->source_module);
+		char names[256];
+
+		if (source && recorded(t, h->target, h->target_module))
+			continue;
+		list_recorded(t, names, sizeof(names));
+		snprintf(t->err, sizeof(t->err),
+			 "hop %u (%.60s -> %.60s): calls of %.60s were not recorded; recorded "
+			 "were: %s",
+			 i, h->source, h->target, source ? h->target : h->source,
+			 *names ? names : "none");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void cw_hops_write(struct cw_trace *t, const struct cw_hops *hops)
+{
+	for (uint32_t i = 0; i < hops->n; i++) {
+		const struct cw_hop *h = &hops->h[i];
+		uint64_t *w = cw_rows_put(t->rows, CW_ROW_HOP_COUNT, 0);
+
+		w[0] = i;
+		w[1] = cw_word_dup(h->plan->source);
+		w[2] = cw_word_dup(h->plan->target);
+		w[3] = h->submitted;
+		w[4] = h->matched;
+		w[5] = h->unmatched;
+		w[6] = h->duplicate_keys;
+		w[7] = h->superseded;
+		w[8] = h->expired;
+		w[9] = h->ambiguous;
+		w[10] = h->no_handoff;
+		w[11] = h->open_at_end;
+	}
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Owns modules, executable mappings and the payloads embedded for them. A later mapping replaces
+ * what it overlaps: execve and dlclose say no more than that. Must not know stacks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "capture.h"
+#include "identity.h"
+#include "images.h"
+
+#define MAX_BLOB (512ull << 20)
+
+struct map {
+	uint64_t start, end, pgoff;
+	uint32_t module_id;
+};
+
+struct cw_maps {
+	struct map *m; /* by address, without overlaps */
+	size_t n, cap;
+};
+
+struct module {
+	struct cw_hnode by_id;
+	uint32_t id;
+	char *path;
+};
+
+struct blob {
+	struct cw_hnode by_key;
+	uint32_t module_id, kind;
+	uint64_t have, total;
+	uint8_t *data; /* NULL once it is written or given up */
+	size_t cap;
+	bool done;
+};
+
+struct cw_images {
+	struct cw_htab modules, blobs;
+	struct blob **all_blobs; /* to free them */
+	size_t nblobs, cap;
+	struct module **all_modules;
+	size_t nmodules, modules_cap;
+};
+
+/* ---- mappings -----------------------------------------------------------------------------------
+ */
+
+/* Index of the first mapping that ends behind address. */
+static size_t map_at(const struct cw_maps *m, uint64_t address)
+{
+	size_t lo = 0, hi = m->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->m[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool cw_maps_find(const struct cw_maps *m, uint64_t address, uint32_t *module_id, uint64_t *offset)
+{
+	size_t i;
+
+	if (!m)
+		return false;
+	i = map_at(m, address);
+	if (i == m->n || m->m[i].start > address)
+		return false;
+	*module_id = m->m[i].module_id;
+	*offset = address - m->m[i].start + m->m[i].pgoff;
+	return true;
+}
+
+static void map_insert(struct cw_maps *m, size_t at, struct map new)
+{
+	cw_reserve(m->m, m->n, m->cap);
+	memmove(&m->m[at + 1], &m->m[at], (m->n - at) * sizeof(*m->m));
+	m->m[at] = new;
+	m->n++;
+}
+
+/* Put new in, cutting what it overlaps. */
+static void map_add(struct cw_maps *m, struct map new)
+{
+	size_t i = map_at(m, new.start), j;
+
+	if (i < m->n && m->m[i].start < new.start) {
+		struct map rest = m->m[i];
+
+		m->m[i].end = new.start;
+		i++;
+		if (rest.end > new.end) {
+			rest.pgoff += new.end - rest.start;
+			rest.start = new.end;
+			map_insert(m, i, rest);
+		}
+	}
+	for (j = i; j < m->n && m->m[j].end <= new.end; j++)
+		;
+	memmove(&m->m[i], &m->m[j], (m->n - j) * sizeof(*m->m));
+	m->n -= j - i;
+	if (i < m->n && m->m[i].start < new.end) {
+		m->m[i].pgoff += new.end - m->m[i].start;
+		m->m[i].start = new.end;
+	}
+	map_insert(m, i, new);
+}
+
+struct cw_maps *cw_maps_inherit(const struct cw_maps *m)
+{
+	struct cw_maps *copy;
+
+	if (!m || !m->n)
+		return NULL;
+	copy = cw_zalloc(sizeof(*copy));
+	copy->m = cw_grow(NULL, m->n, sizeof(*m->m));
+	memcpy(copy->m, m->m, m->n * sizeof(*m->m));
+	copy->n = copy->cap = m->n;
+	return copy;
+}
+
+void cw_maps_free(struct cw_maps *m)
+{
+	if (m)
+		free(m->m);
+	free(m);
+}
+
+static void on_map(struct cw_trace *t, const struct cw_map *r)
+{
+	struct map new = {r->start, r->end, r->pgoff, r->module_id};
+	struct cw_proc *p;
+	uint64_t *w;
+	size_t i;
+
+	if (r->end <= r->start) {
+		t->totals.bad++;
+		return;
+	}
+	p = cw_proc_of(t, r->pid, r->h.ts);
+	if (!p->maps)
+		p->maps = cw_zalloc(sizeof(*p->maps));
+	i = map_at(p->maps, r->start);
+	if (i < p->maps->n && !memcmp(&p->maps->m[i], &new, sizeof(new)))
+		return;
+	map_add(p->maps, new);
+	w = cw_rows_put(t->rows, CW_ROW_MAPPING, 0);
+	w[0] = p->upid;
+	w[1] = r->h.ts;
+	w[2] = r->start;
+	w[3] = r->end;
+	w[4] = r->pgoff;
+	w[5] = r->module_id;
+}
+
+/* ---- modules and payloads -----------------------------------------------------------------------
+ */
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void write_module(struct cw_trace *t, int64_t id, const char *path,
+			 const struct cw_module *r)
+{
+	char hex[2 * sizeof(r->build_id) + 1] = "", dev[32] = "";
+	uint64_t *w;
+
+	for (uint32_t i = 0; r && i < r->build_id_size && i < sizeof(r->build_id); i++)
+		sprintf(hex + 2 * i, "%02x", r->build_id[i]);
+	if (r && (r->dev_major || r->dev_minor))
+		snprintf(dev, sizeof(dev), "%u:%u", r->dev_major, r->dev_minor);
+	w = cw_rows_put(t->rows, CW_ROW_MODULE,
+			!*hex << 3 | !*dev << 4 | !(r && r->ino) << 5 | !(r && r->file_size) << 6);
+	w[0] = (uint64_t)id;
+	w[2] = cw_word_dup(last_component(path));
+	w[1] = cw_word_dup(path);
+	w[3] = *hex ? cw_word_dup(hex) : 0;
+	w[4] = *dev ? cw_word_dup(dev) : 0;
+	w[5] = r ? r->ino : 0;
+	w[6] = r ? r->file_size : 0;
+}
+
+static struct module *module_find(const struct cw_images *im, uint32_t id)
+{
+	uint64_t hash = cw_hash(0, id);
+
+	for (struct cw_hnode *n = cw_htab_first(&im->modules, hash); n;
+	     n = cw_htab_next(n->next, hash))
+		if (cw_container(n, struct module, by_id)->id == id)
+			return cw_container(n, struct module, by_id);
+	return NULL;
+}
+
+const char *cw_module_path(const struct cw_trace *t, uint32_t id)
+{
+	struct module *m = module_find(t->images, id);
+
+	return m ? m->path : NULL;
+}
+
+static void on_module(struct cw_trace *t, const struct cw_module *r)
+{
+	struct cw_images *im = t->images;
+	struct module *m;
+
+	if (module_find(im, r->module_id))
+		return;
+	m = cw_zalloc(sizeof(*m));
+	m->id = r->module_id;
+	m->path = cw_strndup(r->path, cw_tail_strlen(&r->h, r->path));
+	cw_htab_insert(&im->modules, &m->by_id, cw_hash(0, m->id));
+	cw_reserve(im->all_modules, im->nmodules, im->modules_cap);
+	im->all_modules[im->nmodules++] = m;
+	write_module(t, r->module_id, m->path, r);
+}
+
+static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t kind)
+{
+	uint64_t hash = cw_hash(module_id, kind);
+	struct blob *b;
+
+	for (struct cw_hnode *n = cw_htab_first(&im->blobs, hash); n;
+	     n = cw_htab_next(n->next, hash)) {
+		b = cw_container(n, struct blob, by_key);
+		if (b->module_id == module_id && b->kind == kind)
+			return b;
+	}
+	b = cw_zalloc(sizeof(*b));
+	b->module_id = module_id;
+	b->kind = kind;
+	cw_htab_insert(&im->blobs, &b->by_key, hash);
+	cw_reserve(im->all_blobs, im->nblobs, im->cap);
+	im->all_blobs[im->nblobs++] = b;
+	return b;
+}
+
+static void write_blob(struct cw_trace *t, struct blob *b)
+{
+	static const char *const kinds[] = {"unknown", "symbols", "elf", "vdso", "perf map"};
+	uint64_t *w = cw_rows_put(t->rows, CW_ROW_BLOB, 0);
+
+	w[0] = b->module_id;
+	w[1] = cw_word(kinds[b->kind < sizeof(kinds) / sizeof(*kinds) ? b->kind : 0]);
+	w[2] = (uint64_t)(uintptr_t)b->data;
+	w[3] = b->have;
+	b->data = NULL;
+	b->done = true;
+}
+
+/* Pieces come in order; a piece that starts anew begins the payload again, a gap ends it. */
+static void on_blob(struct cw_trace *t, const struct cw_blob *r)
+{
+	size_t size = r->h.size - offsetof(struct cw_blob, data);
+	struct blob *b = blob_of(t->images, r->module_id, r->kind);
+
+	if (b->done)
+		return;
+	if (!r->offset) {
+		b->have = 0;
+		b->total = r->total;
+	}
+	if (r->offset != b->have || r->total != b->total || b->total > MAX_BLOB ||
+	    size > b->total - b->have) {
+		t->totals.bad++;
+		return;
+	}
+	if (b->have + size > b->cap) {
+		b->cap = 2 * b->cap > b->have + size ? 2 * b->cap : b->have + size;
+		b->data = cw_grow(b->data, b->cap, 1);
+	}
+	memcpy(b->data + b->have, r->data, size);
+	b->have += size;
+	if (b->have == b->total && b->total)
+		write_blob(t, b);
+}
+
+static void on_ksym(struct cw_trace *t, const struct cw_ksym *r)
+{
+	uint64_t *w = cw_rows_put(t->rows, CW_ROW_KSYM, 0);
+
+	w[0] = r->start;
+	w[1] = r->end;
+	w[2] = cw_word(cw_strndup(r->name, cw_tail_strlen(&r->h, r->name)));
+}
+
+static int event(struct cw_trace *t, const struct cw_rec *rec)
+{
+	switch (rec->type) {
+	case CW_MODULE:
+		on_module(t, (const void *)rec);
+		break;
+	case CW_MAP:
+		on_map(t, (const void *)rec);
+		break;
+	case CW_BLOB:
+		on_blob(t, (const void *)rec);
+		break;
+	case CW_KSYM:
+		on_ksym(t, (const void *)rec);
+		break;
+	}
+	return 0;
+}
+
+static int begin(struct cw_trace *t)
+{
+	t->images = cw_zalloc(sizeof(*t->images));
+	write_module(t, CW_MODULE_KERNEL, "[kernel]", NULL);
+	return 0;
+}
+
+static void release(struct cw_trace *t)
+{
+	struct cw_images *im = t->images;
+
+	if (!im)
+		return;
+	for (size_t i = 0; i < im->nblobs; i++) {
+		free(im->all_blobs[i]->data);
+		free(im->all_blobs[i]);
+	}
+	for (size_t i = 0; i < im->nmodules; i++) {
+		free(im->all_modules[i]->path);
+		free(im->all_modules[i]);
+	}
+	free(im->all_blobs);
+	free(im->all_modules);
+	cw_htab_free(&im->modules);
+	cw_htab_free(&im->blobs);
+	free(im);
+	t->images = NULL;
+}
+
+extern const struct cw_pass cw_pass_images;
+const struct cw_pass cw_pass_images = {
+	.name = "images",
+	.version = 1,
+	.reads = "module map blob ksym identity",
+	.writes = "module mapping module_blob kernel_symbol",
+	.types = CW_TYPE_BIT(CW_MODULE) | CW_TYPE_BIT(CW_MAP) | CW_TYPE_BIT(CW_BLOB) |
+		 CW_TYPE_BIT(CW_KSYM),
+	.begin = begin,
+	.event = event,
+	.free = release,
+};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Owns the ranges of loss. They come in the order of their beginnings; the greatest end so far,
+ * kept with each, tells how far back a range can matter. Must not know what the lost would have
+ * said.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "capture.h"
+#include "hash.h"
+#include "loss.h"
+
+struct range {
+	uint64_t ts, end_ts, count, types;
+	uint64_t greatest_end; /* of this one and all before it */
+	uint32_t cpu;
+};
+
+struct cw_losses {
+	struct range *r; /* by ts */
+	size_t n, cap;
+};
+
+/* Index behind the last range that begins at or before ts. */
+static size_t behind(const struct cw_losses *l, uint64_t ts)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->r[mid].ts <= ts)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool cw_loss_touches(const struct cw_trace *t, uint64_t from, uint64_t to, uint64_t types)
+{
+	const struct cw_losses *l = t->losses;
+
+	if (!l->n || l->r[l->n - 1].greatest_end < from)
+		return false;
+	for (size_t i = behind(l, to); i-- && l->r[i].greatest_end >= from;)
+		if (l->r[i].end_ts >= from && l->r[i].types & types)
+			return true;
+	return false;
+}
+
+uint64_t cw_loss_within(const struct cw_trace *t, uint64_t from, uint64_t to, uint64_t types,
+			uint32_t cpu, uint64_t *lo, uint64_t *hi)
+{
+	const struct cw_losses *l = t->losses;
+	uint64_t count = 0;
+
+	if (!l->n || l->r[l->n - 1].greatest_end < from)
+		return 0;
+	for (size_t i = behind(l, to); i-- && l->r[i].greatest_end >= from;) {
+		const struct range *r = &l->r[i];
+		uint64_t a = r->ts > from ? r->ts : from, b = r->end_ts < to ? r->end_ts : to;
+
+		if (r->end_ts < from || !(r->types & types) ||
+		    (cpu != CW_ANY_CPU && r->cpu != CW_ANY_CPU && r->cpu != cpu))
+			continue;
+		if (!count || a < *lo)
+			*lo = a;
+		if (!count || b > *hi)
+			*hi = b;
+		count += r->count < UINT32_MAX ? r->count : UINT32_MAX;
+	}
+	return count;
+}
+
+static const char *reason_name(uint32_t reason)
+{
+	switch (reason) {
+	case CW_LOST_RING:
+		return "ring full";
+	case CW_LOST_MISSED:
+		return "probe missed";
+	case CW_LOST_OVERLOAD:
+		return "overload";
+	case CW_LOST_DELETED:
+		return "deleted";
+	case CW_LOST_DAMAGED:
+		return "damaged file";
+	case CW_LOST_LATE:
+		return "late";
+	default:
+		return "unknown";
+	}
+}
+
+static void write_row(struct cw_trace *t, const struct cw_lost *lost)
+{
+	const struct cw_type *type = cw_type_by_id((uint16_t)lost->kind);
+	uint64_t *w = cw_rows_put(t->rows, CW_ROW_LOSS,
+				  (lost->h.cpu == CW_CPU_NONE ? 8 : 0) | (lost->count ? 0 : 32));
+
+	w[0] = lost->h.ts;
+	w[1] = lost->end_ts < INT64_MAX ? lost->end_ts : INT64_MAX;
+	w[2] = cw_word(type ? type->name : "*");
+	w[3] = lost->h.cpu;
+	w[4] = cw_word(reason_name(lost->reason));
+	w[5] = lost->count;
+}
+
+static int event(struct cw_trace *t, const struct cw_rec *rec)
+{
+	const struct cw_lost *lost = (const void *)rec;
+	struct cw_losses *l = t->losses;
+	struct range new = {
+		.ts = rec->ts,
+		.end_ts = lost->end_ts,
+		.count = lost->count ? lost->count : UINT32_MAX,
+		.types = lost->kind && lost->kind < 64 ? CW_TYPE_BIT(lost->kind) : UINT64_MAX,
+		.cpu = rec->cpu == CW_CPU_NONE ? CW_ANY_CPU : rec->cpu,
+	};
+	size_t at;
+
+	if (lost->end_ts < rec->ts) {
+		t->totals.bad++;
+		return 0;
+	}
+	write_row(t, lost);
+	at = behind(l, rec->ts);
+	cw_reserve(l->r, l->n, l->cap);
+	memmove(&l->r[at + 1], &l->r[at], (l->n - at) * sizeof(*l->r));
+	l->r[at] = new;
+	l->n++;
+	for (; at < l->n; at++) {
+		uint64_t prev = at ? l->r[at - 1].greatest_end : 0;
+
+		l->r[at].greatest_end = l->r[at].end_ts > prev ? l->r[at].end_ts : prev;
+	}
+	return 0;
+}
+
+void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec)
+{
+	struct cw_lost lost = {.h = *rec, .kind = rec->type, .count = 1, .end_ts = rec->ts};
+
+	lost.reason = CW_LOST_LATE;
+	t->totals.late++;
+	write_row(t, &lost);
+}
+
+static int begin(struct cw_trace *t)
+{
+	t->losses = cw_zalloc(sizeof(*t->losses));
+	return 0;
+}
+
+static void release(struct cw_trace *t)
+{
+	if (t->losses)
+		free(t->losses->r);
+	free(t->losses);
+	t->losses = NULL;
+}
+
+extern const struct cw_pass cw_pass_loss;
+const struct cw_pass cw_pass_loss = {
+	.name = "loss",
+	.version = 1,
+	.reads = "lost",
+	.writes = "loss",
+	.types = CW_TYPE_BIT(CW_LOST),
+	.begin = begin,
+	.event = event,
+	.free = release,
+};

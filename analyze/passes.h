@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ordered table of passes over time-ordered records, and what they share. A pass sees each
+ * record of the types it asks for once, in the total order; rows it writes are final, or belong to
+ * something that still lives and are written again (flush). The same passes serve import and
+ * follow.
+ */
+#ifndef CW_PASSES_H
+#define CW_PASSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "plan.h"
+#include "records.h"
+#include "rows.h"
+
+struct cw_task;
+struct cw_proc;
+struct cw_call;
+struct cw_identity;
+struct cw_images;
+struct cw_stacks;
+struct cw_files;
+struct cw_losses;
+struct cw_probes;
+struct cw_states;
+struct cw_calls;
+struct cw_stitch;
+
+/* Counted on the way; finish writes them to capture_info. */
+struct cw_totals {
+	uint64_t events, by_type[64];
+	uint64_t late, unknown, bad;
+	uint64_t unmatched_returns;
+};
+
+/* What passes share: each owns the member of its name, others use it through its header. */
+struct cw_trace {
+	struct cw_rows *rows;
+	const struct cw_plan *plan;     /* to stitch by; NULL none */
+	const struct cw_plan *recorded; /* the capture's own, when there is one */
+	uint64_t max_age_ns;            /* 0: the plan's */
+	bool attribution;               /* scheduler facts were recorded */
+	bool restitch;                  /* plan is not the one recorded with */
+	uint32_t return_sp_adjust;      /* bytes a return's stack pointer is above its entry's */
+	uint64_t first_ts, last_ts;     /* of events, so far */
+	bool any_event;
+	bool first_given; /* first_ts is known from the header, not from the first event */
+	struct cw_totals totals;
+	struct cw_identity *identity;
+	struct cw_images *images;
+	struct cw_stacks *stacks;
+	struct cw_files *files;
+	struct cw_probes *probes;
+	struct cw_losses *losses;
+	struct cw_states *states;
+	struct cw_calls *calls;
+	struct cw_stitch *stitch;
+	char err[CW_PLAN_ERR]; /* a sentence, when a pass failed */
+};
+
+#define CW_TYPE_BIT(type) (1ull << (type))
+
+/* All callbacks but event may be NULL; they return 0 or a negative errno, having filled trace->err.
+ */
+struct cw_pass {
+	const char *name;
+	unsigned version;   /* raised when the rows it writes change; part of the cache key */
+	const char *reads;  /* record types and passes it depends on */
+	const char *writes; /* tables it fills */
+	uint64_t types;     /* bits of record types it wants */
+	int (*begin)(struct cw_trace *t);
+	int (*event)(struct cw_trace *t, const struct cw_rec *rec);
+	/* Derived events: a call begins (its thread runs), ends (reason NULL: it returned), a
+	 * thread is gone. */
+	int (*call_begin)(struct cw_trace *t, struct cw_task *task, struct cw_call *c);
+	void (*call_end)(struct cw_trace *t, struct cw_task *task, struct cw_call *c,
+			 const char *reason);
+	void (*task_gone)(struct cw_trace *t, struct cw_task *task);
+	void (*watermark)(struct cw_trace *t, uint64_t ts); /* nothing before ts comes any more */
+	int (*flush)(struct cw_trace *t);                   /* write rows of what still lives */
+	int (*finish)(struct cw_trace *t);                  /* the capture ended */
+	void (*free)(struct cw_trace *t);
+};
+
+extern const struct cw_pass *const cw_pass_table[]; /* ends with NULL */
+
+/* Names and versions of all passes, "loss.1 identity.1 ...": what a cached database depends on. */
+const char *cw_passes_versions(void);
+
+int cw_passes_begin(struct cw_trace *t);
+int cw_passes_event(struct cw_trace *t, const struct cw_rec *rec);
+int cw_passes_call_begin(struct cw_trace *t, struct cw_task *task, struct cw_call *c);
+void cw_passes_call_end(struct cw_trace *t, struct cw_task *task, struct cw_call *c,
+			const char *reason);
+void cw_passes_task_gone(struct cw_trace *t, struct cw_task *task);
+int cw_passes_flush(struct cw_trace *t);
+int cw_passes_finish(struct cw_trace *t);
+void cw_passes_free(struct cw_trace *t);
+
+/* Types that say what happened; all others are references or about the file. */
+#define CW_EVENT_TYPES \
+	(CW_TYPE_BIT(CW_PROBE_ENTRY) | CW_TYPE_BIT(CW_PROBE_RETURN) | \
+	 CW_TYPE_BIT(CW_SCHED_SWITCH) | CW_TYPE_BIT(CW_SCHED_BLOCK) | \
+	 CW_TYPE_BIT(CW_SCHED_WAKING) | CW_TYPE_BIT(CW_SCHED_WAKEUP) | CW_TYPE_BIT(CW_FORK) | \
+	 CW_TYPE_BIT(CW_EXEC) | CW_TYPE_BIT(CW_EXIT))
+#define CW_SWITCH_TYPES (CW_TYPE_BIT(CW_SCHED_SWITCH) | CW_TYPE_BIT(CW_SCHED_BLOCK))
+#define CW_SCHED_TYPES \
+	(CW_SWITCH_TYPES | CW_TYPE_BIT(CW_SCHED_WAKING) | CW_TYPE_BIT(CW_SCHED_WAKEUP))
+#define CW_CALL_TYPES (CW_TYPE_BIT(CW_PROBE_ENTRY) | CW_TYPE_BIT(CW_PROBE_RETURN))
+
+#endif

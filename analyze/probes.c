@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the probed functions and their rows. Must not know calls. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "capture.h"
+#include "images.h"
+#include "probes.h"
+
+#define DIRECT 4096u /* numbers found by index; the recorder counts from 0 */
+
+struct cw_probes {
+	struct cw_probe_info **all;
+	size_t n, cap;
+	struct cw_probe_info *direct[DIRECT];
+};
+
+struct cw_probe_info *cw_probe_at(const struct cw_trace *t, size_t i)
+{
+	return i < t->probes->n ? t->probes->all[i] : NULL;
+}
+
+struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id)
+{
+	struct cw_probes *ps = t->probes;
+	struct cw_probe_info *p;
+
+	if (id < DIRECT && ps->direct[id])
+		return ps->direct[id];
+	for (size_t i = 0; id >= DIRECT && i < ps->n; i++)
+		if (ps->all[i]->id == id)
+			return ps->all[i];
+	/* Numbers beyond reason come from damaged records only: all of them are one probe. */
+	if (ps->n > 2 * DIRECT)
+		return ps->all[ps->n - 1];
+	p = cw_zalloc(sizeof(*p));
+	p->id = id;
+	cw_reserve(ps->all, ps->n, ps->cap);
+	ps->all[ps->n++] = p;
+	if (id < DIRECT)
+		ps->direct[id] = p;
+	return p;
+}
+
+bool cw_probe_is(const struct cw_trace *t, const struct cw_probe_info *p, const char *name,
+		 const char *module)
+{
+	const char *path, *slash;
+
+	if (!p->name || strcmp(p->name, name))
+		return false;
+	if (!module)
+		return true;
+	path = cw_module_path(t, p->module_id);
+	if (!path)
+		return false;
+	slash = strrchr(path, '/');
+	return !strcmp(path, module) || !strcmp(slash ? slash + 1 : path, module);
+}
+
+static int event(struct cw_trace *t, const struct cw_rec *rec)
+{
+	const struct cw_probe *r = (const void *)rec;
+	struct cw_probe_info *p = cw_probe_of(t, r->probe_id);
+
+	if (p->known || p->id != r->probe_id)
+		return 0;
+	p->known = true;
+	p->module_id = r->module_id;
+	p->flags = r->flags;
+	p->offset = r->offset;
+	p->placed = r->placed;
+	p->name = cw_strndup(r->name, cw_tail_strlen(rec, r->name));
+	return 0;
+}
+
+static bool is_target(const struct cw_trace *t, const struct cw_probe_info *p)
+{
+	const struct cw_plan *plan = t->recorded ? t->recorded : t->plan;
+
+	if (!plan)
+		return true;
+	for (size_t i = 0; i < plan->nfuncs; i++) {
+		const struct cw_plan_func *f = &plan->funcs[i];
+		char by_offset[32];
+
+		snprintf(by_offset, sizeof(by_offset), "+0x%llx", (unsigned long long)f->offset);
+		if (f->target && cw_probe_is(t, p, f->name ? f->name : by_offset, f->module))
+			return true;
+	}
+	plan = t->plan;
+	return plan && plan->nhops &&
+	       cw_probe_is(t, p, plan->hops[plan->nhops - 1].target,
+			   plan->hops[plan->nhops - 1].target_module);
+}
+
+static int flush(struct cw_trace *t)
+{
+	for (size_t i = 0; i < t->probes->n; i++) {
+		const struct cw_probe_info *p = t->probes->all[i];
+		char unknown[32];
+		uint64_t *w;
+
+		snprintf(unknown, sizeof(unknown), "probe %u", p->id);
+		w = cw_rows_put(t->rows, CW_ROW_PROBE, p->known ? 0 : 4 | 8 | 16);
+		w[0] = p->id;
+		w[1] = cw_word_dup(p->name ? p->name : unknown);
+		w[2] = p->module_id;
+		w[3] = p->offset;
+		w[4] = p->placed;
+		w[5] = !!(p->flags & CW_PROBE_HAS_RETURN);
+		w[6] = !!(p->flags & CW_PROBE_SINGLE_STEPPED);
+		w[7] = !!(p->flags & CW_PROBE_NO_FP);
+		w[8] = is_target(t, p);
+	}
+	return 0;
+}
+
+static int begin(struct cw_trace *t)
+{
+	t->probes = cw_zalloc(sizeof(*t->probes));
+	return 0;
+}
+
+static void release(struct cw_trace *t)
+{
+	struct cw_probes *ps = t->probes;
+
+	if (!ps)
+		return;
+	for (size_t i = 0; i < ps->n; i++) {
+		free(ps->all[i]->name);
+		free(ps->all[i]);
+	}
+	free(ps->all);
+	free(ps);
+	t->probes = NULL;
+}
+
+extern const struct cw_pass cw_pass_probes;
+const struct cw_pass cw_pass_probes = {
+	.name = "probes",
+	.version = 1,
+	.reads = "probe plan images",
+	.writes = "probe",
+	.types = CW_TYPE_BIT(CW_PROBE),
+	.begin = begin,
+	.event = event,
+	.flush = flush,
+	.free = release,
+};

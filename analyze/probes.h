@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Probed functions of the capture by number. */
+#ifndef CW_PROBES_H
+#define CW_PROBES_H
+
+#include "passes.h"
+
+struct cw_probe_info {
+	uint32_t id, module_id, flags; /* enum cw_probe_flags */
+	bool known;                    /* a probe record described it */
+	uint64_t offset, placed;
+	char *name;
+	void *roles; /* the stitch pass's: in which hops it is source or target */
+};
+
+/* The probe of this number; one that no record described has a made-up name. */
+struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id);
+
+/* Is the probe what a plan calls name, in module (basename or path) when that is given? */
+bool cw_probe_is(const struct cw_trace *t, const struct cw_probe_info *p, const char *name,
+		 const char *module);
+
+/* The i-th probe, in the order of first mention; NULL behind the last. */
+struct cw_probe_info *cw_probe_at(const struct cw_trace *t, size_t i);
+
+#endif
