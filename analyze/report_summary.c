@@ -52,6 +52,44 @@ static void head_time(struct cw_report *r, struct cw_text *t)
 	cw_line_end(t);
 }
 
+/* How many events, of which kinds. */
+static void head_events(struct cw_report *r, struct cw_text *t)
+{
+	char n[CW_DURATION_SIZE];
+	sqlite3_stmt *s = NULL;
+
+	if (cw_prepare(r->db, &s,
+		       "SELECT substr(key, 8), value FROM capture_info"
+		       " WHERE key LIKE 'events.%' AND value > 0 ORDER BY value DESC"))
+		return;
+	cw_line_begin(t, 0, CW_PLAIN, "events   ");
+	cw_field(t, CW_PLAIN, "%s",
+		 cw_number(n,
+			   cw_query_int(r->db,
+					"SELECT value FROM capture_info WHERE key = 'events'", 0)));
+	while (sqlite3_step(s) == SQLITE_ROW)
+		cw_field(t, CW_PLAIN, "%s=%s", (const char *)sqlite3_column_text(s, 0),
+			 cw_number(n, sqlite3_column_int64(s, 1)));
+	cw_line_end(t);
+	sqlite3_finalize(s);
+}
+
+/* What was wrong with the file or the plan, in words. */
+static void head_problems(struct cw_report *r, struct cw_text *t)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (cw_prepare(r->db, &s,
+		       "SELECT value FROM capture_info WHERE key LIKE '%problem%' ORDER BY key"))
+		return;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		cw_line_begin(t, 0, CW_WARN, "problem   %s",
+			      (const char *)sqlite3_column_text(s, 0));
+		cw_line_end(t);
+	}
+	sqlite3_finalize(s);
+}
+
 static void print_losses(struct cw_report *r, struct cw_text *t)
 {
 	int64_t start = cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0);
@@ -83,7 +121,9 @@ void cw_report_head(struct cw_report *r, struct cw_text *t)
 {
 	head_time(r, t);
 	head_line(r, t, "command", "cmdline");
-	head_line(r, t, "events", "events");
+	head_line(r, t, "ended", "end_text");
+	head_events(r, t);
+	head_problems(r, t);
 	print_losses(r, t);
 	fputc('\n', t->out);
 }

@@ -11,7 +11,8 @@ SELECT
 	-- Last moment of the capture.
 	(SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'end_ts') AS end_ts,
 	-- Add to a ts to get ns since 1970.
-	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_wall_ns')
+	coalesce((SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'wall_offset_ns'),
+		(SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_wall_ns')
 		- (SELECT CAST(value AS INTEGER) FROM capture_info WHERE key = 'start_mono_ns'), 0)
 		AS wall_offset_ns,
 	-- Seconds that the recorded host's local time was ahead of UTC.

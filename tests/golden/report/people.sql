@@ -5,7 +5,9 @@ PRAGMA user_version = 1;
 INSERT INTO capture_info VALUES('imported', '1'), ('arch', 'x86_64'), ('host', 'box'),
 	('kernel', '6.1.0-13-amd64 #1 SMP'), ('cmdline', 'callweave-record -p 100 write_result'),
 	('start_ts', 1000000000), ('end_ts', 3000000000), ('start_mono_ns', '1000000000'),
-	('start_wall_ns', '1795958609000000000'), ('utc_offset_s', '3600');
+	('start_wall_ns', '1795958609000000000'), ('utc_offset_s', '3600'),
+	('events', 1234567), ('events.probe_entry', 1000000), ('events.probe_return', 234567),
+	('events.fork', 0), ('end_text', 'the target exited');
 INSERT INTO syscall_name VALUES(202, 'futex'), (1, 'write');
 INSERT INTO process(upid, pid, rec_pid, name, traced) VALUES(1, 5100, 100, 'pool', 1);
 INSERT INTO thread(utid, upid, tid, rec_tid, name, traced) VALUES(1, 1, 5100, 100, 'pool', 1),
