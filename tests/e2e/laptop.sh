@@ -65,7 +65,7 @@ make_root() {
 }
 
 in_root() {
-	env -i PATH=/ TMPDIR=/tmp chroot "$tmp/root" /callweave-analyze "$@"
+	env -i TMPDIR=/tmp "$(command -v chroot)" "$tmp/root" /callweave-analyze "$@"
 }
 
 # The same capture imported in the root: NAME.db there against NAME.db here.
