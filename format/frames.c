@@ -442,15 +442,15 @@ static void seek_table(struct cw_frames *f, struct cw_item *item)
 		return;
 	}
 	size = cw_get32(f->buf + f->pos + 4);
-	f->table_seen = true;
 	if (!f->damaged && !table_agrees(f, f->buf + f->pos + 8, size / 8 - 1)) {
 		problem(item, here(f), false);
 		snprintf(item->text, sizeof(item->text),
 			 "the seek table at byte %llu does not agree with the frames before it",
 			 (unsigned long long)here(f));
-		f->damaged = true; /* said once */
+		f->damaged = true; /* said once; the table is taken at the next call */
 		return;
 	}
+	f->table_seen = true;
 	item->kind = CW_ITEM_TABLE;
 	item->offset = here(f);
 	f->pos += 8 + size;
@@ -535,7 +535,8 @@ void cw_frames_next(struct cw_frames *f, struct cw_item *item)
 			return;
 		}
 		magic = want(f, 4) ? cw_get32(f->buf + f->pos) : 0;
-		if (f->table_seen && magic != CW_ZSTD_MAGIC) {
+		if (f->table_seen && magic != CW_ZSTD_MAGIC &&
+		    (magic & ~15u) != CW_HEADER_FRAME_MAGIC) {
 			problem(item, here(f), false);
 			snprintf(item->text, sizeof(item->text),
 				 "bytes that belong to no frame follow the seek table at byte %llu",

@@ -40,7 +40,8 @@ static inline void bytes_put(struct bytes *b, const void *data, size_t n)
 		b->mem = realloc(b->mem, b->room);
 		assert_non_null(b->mem);
 	}
-	memcpy(b->mem + b->n, data, n);
+	if (n)
+		memcpy(b->mem + b->n, data, n);
 	b->n += n;
 }
 
@@ -100,7 +101,7 @@ static inline struct cw_probe_entry entry_at(uint64_t ts, uint32_t tid, uint64_t
 
 static inline void make_end(struct cw_end *e)
 {
-	*e = (struct cw_end){.h = {.type = CW_END, .size = sizeof(e), .cpu = CW_CPU_NONE},
+	*e = (struct cw_end){.h = {.type = CW_END, .size = sizeof(*e), .cpu = CW_CPU_NONE},
 			     .reason = CW_END_SIGNAL};
 }
 
@@ -150,7 +151,7 @@ static inline void put_record(struct bytes *b, const struct cw_rec *rec)
 static inline void make_chunk(struct cw_chunk *c, uint64_t seq, uint32_t records)
 {
 	*c = (struct cw_chunk){
-		.h = {.type = CW_CHUNK, .size = sizeof(c), .cpu = CW_CPU_NONE, .ts = 5000},
+		.h = {.type = CW_CHUNK, .size = sizeof(*c), .cpu = CW_CPU_NONE, .ts = 5000},
 		.seq = seq,
 		.records = records,
 		.mono_ns = 5000,

@@ -176,7 +176,7 @@ static void random_records(void **state)
 		}
 		put_header(&b);
 		put_frame(&b, &content);
-		assert_int_equal(read_bytes(&b).open_error, 0);
+		assert_true(read_bytes(&b).records >= 1);
 		bytes_free(&content);
 		bytes_free(&b);
 	}

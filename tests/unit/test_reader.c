@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reading captures: whole, of other recorders, from pipes, and telling what a file is that is none.
+ */
+#include <pthread.h>
+#include "capture_fixture.h"
+
+static struct cw_reader *open_bytes(const struct bytes *b, int *fd)
+{
+	struct cw_reader *r;
+	char err[512];
+
+	*fd = bytes_file(b);
+	assert_int_equal(cw_reader_open_fd(&r, *fd, "FILE", err, sizeof(err)), 0);
+	return r;
+}
+
+/* Read to the end and return the only problem. */
+static const struct cw_problem *only_problem(struct cw_reader *r)
+{
+	const struct cw_rec *rec;
+
+	while (cw_reader_next(r, &rec, NULL) > 0)
+		;
+	assert_int_equal(cw_reader_nproblems(r), 1);
+	return cw_reader_problem(r, 0);
+}
+
+static void whole_capture(void **state)
+{
+	struct bytes b = simple_capture(3, 5, true);
+	const struct cw_rec *rec;
+	struct cw_reader *r;
+	struct cw_pos pos;
+	uint64_t index = 0, events = 0;
+	int fd;
+
+	UNUSED(state);
+	r = open_bytes(&b, &fd);
+	assert_string_equal(cw_reader_meta(r, "host"), "test");
+	assert_string_equal(cw_reader_meta(r, "format_version"), "1");
+	assert_int_equal(strlen(cw_reader_meta(r, "capture_id")), 32);
+	assert_null(cw_reader_meta(r, "nothing"));
+	assert_string_equal(cw_reader_metas(r)[1].key, "host");
+	assert_int_equal(cw_reader_size(r), b.n);
+	while (cw_reader_next(r, &rec, &pos) == 1) {
+		assert_int_equal(pos.index, index++);
+		assert_ptr_equal(rec, cw_reader_as_written(r));
+		if (rec->type != CW_PROBE_ENTRY)
+			continue;
+		assert_int_equal(rec->ts, ++events * 1000);
+		assert_int_equal(((const struct cw_probe_entry *)rec)->args[0], 0xfff + events);
+		assert_int_equal(pos.frame, (events - 1) / 5);
+	}
+	assert_int_equal(events, 15);
+	assert_int_equal(index, 15 + 4 + 1);
+	assert_true(cw_reader_clean_end(r));
+	assert_int_equal(cw_reader_nproblems(r), 0);
+	assert_int_equal(cw_reader_unknown_records(r), 0);
+	assert_int_equal(cw_reader_offset(r), b.n);
+	assert_int_equal(cw_reader_next(r, &rec, &pos), 0);
+	for (size_t i = 0; i < cw_ntypes; i++)
+		assert_true(cw_type_same(cw_reader_type_at(r, i), &cw_types[i]));
+	assert_null(cw_reader_type_at(r, cw_ntypes));
+	cw_reader_free(r);
+	cw_reader_free(NULL);
+	close(fd);
+	bytes_free(&b);
+}
+
+/* ---- missing parts ----------------------------------------------------------------------------
+ */
+
+/* Copy of b with the bytes [from, to) replaced. */
+static struct bytes spliced(const struct bytes *b, size_t from, size_t to, const void *with,
+			    size_t n)
+{
+	struct bytes out = {0};
+
+	bytes_put(&out, b->mem, from);
+	bytes_put(&out, with, n);
+	bytes_put(&out, b->mem + to, b->n - to);
+	return out;
+}
+
+static void killed_recorder(void **state)
+{
+	struct bytes b = simple_capture(4, 5, false), cut;
+	const struct cw_problem *p;
+	struct cw_reader *r;
+	size_t offsets[16];
+	int fd;
+
+	UNUSED(state);
+	r = open_bytes(&b, &fd);
+	p = only_problem(r); /* killed between two frames */
+	assert_true(p->lost_data && !p->fatal);
+	assert_non_null(strstr(p->text, "no end record"));
+	assert_int_equal(p->from_ts, 16000); /* the last chunk's first event */
+	assert_true(p->to_ts == UINT64_MAX);
+	assert_false(cw_reader_clean_end(r));
+	cw_reader_free(r);
+	close(fd);
+
+	frame_offsets(&b, offsets, 16);
+	cut = spliced(&b, offsets[4] + 30, b.n, NULL, 0); /* killed while writing the last one */
+	r = open_bytes(&cut, &fd);
+	p = only_problem(r);
+	assert_true(p->lost_data);
+	assert_int_equal(p->offset, offsets[4]);
+	assert_int_equal(p->from_ts, 11000);
+	assert_true(p->to_ts == UINT64_MAX);
+	assert_non_null(strstr(p->text, "30 bytes of it are there"));
+	cw_reader_free(r);
+	close(fd);
+	bytes_free(&b);
+	bytes_free(&cut);
+}
+
+static void damaged_frame(void **state)
+{
+	struct bytes b = simple_capture(6, 5, true);
+	const struct cw_problem *p;
+	struct cw_reader *r;
+	size_t offsets[16];
+	struct readout o;
+	int fd;
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	b.mem[offsets[3] - 20] ^= 0x40;
+	o = read_bytes(&b);
+	assert_int_equal(o.events, 25);
+	assert_true(o.clean);
+	r = open_bytes(&b, &fd);
+	p = only_problem(r);
+	assert_true(p->lost_data && !p->fatal);
+	assert_int_equal(p->offset, offsets[2]);
+	assert_int_equal(p->from_ts, 1000); /* from the chunk before */
+	assert_int_equal(p->to_ts, 15000);  /* to the chunk behind */
+	cw_reader_free(r);
+	close(fd);
+	bytes_free(&b);
+}
+
+static void missing_chunks(void **state)
+{
+	struct bytes b = simple_capture(6, 5, true), cut;
+	const struct cw_problem *p;
+	struct cw_reader *r;
+	size_t offsets[16];
+	int fd;
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	cut = spliced(&b, offsets[3], offsets[5], NULL, 0);
+	/* The table cannot agree either: that is said, too. */
+	r = open_bytes(&cut, &fd);
+	for (const struct cw_rec *rec; cw_reader_next(r, &rec, NULL) > 0;)
+		;
+	assert_int_equal(cw_reader_nproblems(r), 2);
+	p = cw_reader_problem(r, 0);
+	assert_true(p->lost_data);
+	assert_non_null(strstr(p->text, "2 chunks are missing"));
+	assert_int_equal(p->from_ts, 6000);
+	assert_int_equal(p->to_ts, 25000);
+	assert_non_null(strstr(cw_reader_problem(r, 1)->text, "seek table"));
+	assert_false(cw_reader_problem(r, 1)->lost_data);
+	cw_reader_free(r);
+	close(fd);
+	bytes_free(&b);
+	bytes_free(&cut);
+}
+
+/* Foreign bytes between two frames cost nothing, and the chunk numbers prove it. */
+static void inserted_bytes(void **state)
+{
+	struct bytes b = simple_capture(4, 5, true), more;
+	size_t offsets[16];
+	struct readout o;
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	more = spliced(&b, offsets[3], offsets[3], "some rubbish", 12);
+	o = read_bytes(&more);
+	assert_int_equal(o.events, 20);
+	assert_int_equal(o.nproblems, 1);
+	assert_false(o.lost);
+	bytes_free(&more);
+	more = spliced(&b, offsets[3], offsets[3], "\x51\x2a\x4d\x18\x04\0\0\0abcd", 12);
+	o = read_bytes(&more); /* a skippable frame of somebody else's */
+	assert_int_equal(o.events, 20);
+	assert_false(o.lost);
+	bytes_free(&more);
+	bytes_free(&b);
+}
+
+static void missing_table_and_more(void **state)
+{
+	struct bytes b = simple_capture(2, 5, true), other;
+	size_t offsets[16];
+	struct readout o;
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	other = spliced(&b, offsets[4], b.n, NULL, 0);
+	o = read_bytes(&other);
+	assert_int_equal(o.nproblems, 1);
+	assert_false(o.lost || o.clean);
+	assert_non_null(strstr(o.text, "seek table is missing"));
+	bytes_free(&other);
+
+	other = spliced(&b, b.n, b.n, b.mem, b.n); /* cat a.cwc a.cwc */
+	o = read_bytes(&other);
+	assert_int_equal(o.events, 10);
+	assert_true(o.fatal);
+	assert_non_null(strstr(o.text, "another capture begins"));
+	bytes_free(&other);
+
+	other = spliced(&b, offsets[1], b.n, NULL, 0);
+	o = read_bytes(&other);
+	assert_non_null(strstr(o.text, "holds no records"));
+	bytes_free(&other);
+	bytes_free(&b);
+}
+
+/* ---- hand-made frames -------------------------------------------------------------------------
+ */
+
+/* A capture of one chunk that holds these records, after a good header. */
+static struct bytes one_chunk(const struct bytes *records, uint32_t n)
+{
+	struct bytes content = {0}, b = {0};
+	struct cw_chunk c;
+
+	make_chunk(&c, 0, n);
+	put_record(&content, &c.h);
+	bytes_put(&content, records->mem, records->n);
+	put_header(&b);
+	put_frame(&b, &content);
+	bytes_free(&content);
+	return b;
+}
+
+static void check_one_chunk(const struct bytes *records, uint32_t n, size_t good, const char *text)
+{
+	struct bytes b = one_chunk(records, n);
+	struct readout o = read_bytes(&b);
+
+	assert_int_equal(o.records, good + 1);
+	assert_true(o.lost);
+	assert_non_null(strstr(o.text, text));
+	bytes_free(&b);
+}
+
+static void broken_records(void **state)
+{
+	struct cw_probe_entry e = entry_at(9, 7, 1);
+	struct bytes good = {0}, bad = {0};
+	struct cw_chunk c;
+
+	UNUSED(state);
+	make_chunk(&c, 1, 0);
+	put_record(&good, &e.h);
+
+	for (int i = 0; i < 5; i++) {
+		static const char *const said[] = {"impossible size", "runs past",
+						   "shorter than its type", "chunk record inside",
+						   "is missing"};
+
+		bad.n = 0;
+		bytes_put(&bad, good.mem, good.n);
+		e.h.size = i == 0 ? 8 : i == 1 ? 4000 : i == 2 ? 32 : sizeof(e);
+		if (i < 3)
+			bytes_put(&bad, &e, i == 2 ? 32 : sizeof(e));
+		else if (i == 3)
+			put_record(&bad, &c.h);
+		check_one_chunk(&bad, 2, 1, said[i]);
+	}
+	bytes_free(&good);
+	bytes_free(&bad);
+}
+
+static void frames_without_a_chunk(void **state)
+{
+	struct cw_probe_entry e = entry_at(9, 7, 1);
+	struct bytes content = {0}, b = {0};
+	struct cw_chunk c;
+	struct readout o;
+
+	UNUSED(state);
+	put_record(&content, &e.h);
+	put_header(&b);
+	put_frame(&b, &content); /* no chunk record first */
+	content.n = 0;
+	make_chunk(&c, 0, 0);
+	put_record(&content, &c.h);
+	put_frame(&b, &content);
+	o = read_bytes(&b);
+	assert_int_equal(o.records, 1);
+	assert_non_null(strstr(o.text, "does not begin with a chunk record"));
+	bytes_free(&content);
+	bytes_free(&b);
+}
+
+/* 9 MiB of zeros compress to almost nothing: such a frame is refused by what it claims. */
+static void oversized_frame(void **state)
+{
+	struct bytes content = {0}, b = {0};
+	struct cw_chunk c;
+	struct readout o;
+
+	UNUSED(state);
+	make_chunk(&c, 0, 0);
+	put_record(&content, &c.h);
+	content.mem = realloc(content.mem, CW_MAX_FRAME + 8);
+	memset(content.mem + content.n, 0, CW_MAX_FRAME + 8 - content.n);
+	content.n = content.room = CW_MAX_FRAME + 8;
+	put_header(&b);
+	put_frame(&b, &content);
+	o = read_bytes(&b);
+	assert_int_equal(o.records, 0);
+	assert_non_null(strstr(o.text, "claims to hold more"));
+	bytes_free(&content);
+	bytes_free(&b);
+}
+
+/* Thousands of good-looking frame heads: reading gives up rather than trying them for hours. */
+static void no_hang(void **state)
+{
+	struct bytes bomb = {0}, content = {0}, b = {0};
+	struct readout o;
+
+	UNUSED(state);
+	content.mem = calloc(1, CW_MAX_FRAME);
+	content.n = content.room = CW_MAX_FRAME;
+	put_frame(&bomb, &content); /* decodes to 8 MiB that begin with no chunk record */
+	put_header(&b);
+	for (int i = 0; i < 4000; i++)
+		bytes_put(&b, bomb.mem, bomb.n);
+	o = read_bytes(&b);
+	assert_int_equal(o.records, 0);
+	assert_true(o.fatal);
+	assert_non_null(strstr(o.text, "too much of the file is damaged"));
+	bytes_free(&bomb);
+	bytes_free(&content);
+	bytes_free(&b);
+}
+
+static void many_problems(void **state)
+{
+	struct bytes content = {0}, b = {0};
+	struct readout o;
+	struct cw_chunk c;
+
+	UNUSED(state);
+	put_header(&b);
+	for (int i = 0; i < 3000; i++) {
+		content.n = 0;
+		make_chunk(&c, 2 * i + 1, 0);
+		put_record(&content, &c.h);
+		put_frame(&b, &content);
+	}
+	o = read_bytes(&b);
+	assert_int_equal(o.records, 3000);
+	assert_int_equal(o.nproblems, 1000);
+	bytes_free(&content);
+	bytes_free(&b);
+}
+
+/* ---- other recorders --------------------------------------------------------------------------
+ */
+
+struct named_type {
+	uint32_t id, size;
+	const char *text;
+};
+
+static void put_type(struct bytes *b, const struct named_type *t)
+{
+	struct cw_type_info info = {
+		.h = {.type = CW_TYPE_INFO,
+		      .size = sizeof(info) + strlen(t->text),
+		      .cpu = CW_CPU_NONE},
+		.id = t->id,
+		.fixed_size = t->size,
+	};
+	uint8_t record[512] = {0};
+
+	memcpy(record, &info, sizeof(info));
+	memcpy(record + sizeof(info), t->text, strlen(t->text));
+	bytes_put(b, record, cw_rec_stride((struct cw_rec *)record));
+}
+
+/* A header that describes only these types, by a recorder of another time. */
+static void put_other_header(struct bytes *b, const struct named_type *types, size_t n)
+{
+	static const char key[] = "format_version=1";
+	struct bytes records = {0};
+	struct cw_rec meta = {.type = CW_META, .size = sizeof(meta) + 16, .cpu = CW_CPU_NONE};
+	uint8_t head[24];
+	uint32_t sum;
+
+	bytes_put(&records, &meta, sizeof(meta));
+	bytes_put(&records, key, 16);
+	for (size_t i = 0; i < n; i++)
+		put_type(&records, &types[i]);
+	assert_int_equal(cw_checksum(records.mem, records.n, &sum), 0);
+	cw_put32(head, CW_HEADER_FRAME_MAGIC);
+	cw_put32(head + 4, 16 + records.n);
+	memcpy(head + 8, CW_FILE_MAGIC, 8);
+	cw_put32(head + 16, 1);
+	cw_put32(head + 20, sum);
+	bytes_put(b, head, sizeof(head));
+	bytes_put(b, records.mem, records.n);
+	bytes_free(&records);
+}
+
+static const struct named_type chunk_type = {
+	CW_CHUNK, 64,
+	"chunk stream seq:u64 min_ts:u64 max_ts:u64 records:u32 epoch:u32 mono_ns:u64 wall_ns:u64 "
+	"lost:u64[]"};
+
+/* An older recorder knew fewer fields, a newer one knows more and calls the id another name. */
+static void other_layouts(void **state)
+{
+	const struct named_type types[] = {
+		chunk_type,
+		{CW_FORK, 32, "fork event pid:u32 tid:u32 child_tid:u32 mood:u32"},
+		{200, 24, "exit event tid:u32 pid:u32"}, /* another id for a known name */
+		{201, 24, "novelty event a:u32 b:u32"},
+		{CW_EXEC, 24, "executed event a:u64"}, /* a known id for another name */
+	};
+	uint32_t words[8] = {0};
+	struct cw_rec *rec = (struct cw_rec *)words;
+	struct bytes content = {0}, b = {0};
+	const struct cw_rec *got;
+	struct cw_reader *r;
+	struct cw_chunk c;
+	int fd;
+
+	UNUSED(state);
+	make_chunk(&c, 0, 4);
+	put_record(&content, &c.h);
+	*rec = (struct cw_rec){.type = CW_FORK, .size = 32, .ts = 1};
+	words[4] = 10, words[5] = 11, words[6] = 12, words[7] = 13;
+	put_record(&content, rec);
+	*rec = (struct cw_rec){.type = 200, .size = 24, .ts = 2};
+	put_record(&content, rec);
+	*rec = (struct cw_rec){.type = 201, .size = 24, .ts = 3};
+	put_record(&content, rec);
+	*rec = (struct cw_rec){.type = CW_EXEC, .size = 24, .ts = 4};
+	put_record(&content, rec);
+	put_other_header(&b, types, 5);
+	put_frame(&b, &content);
+
+	r = open_bytes(&b, &fd);
+	assert_int_equal(cw_reader_next(r, &got, NULL), 1);
+	assert_int_equal(got->type, CW_CHUNK);
+	assert_int_equal(cw_reader_next(r, &got, NULL), 1);
+	assert_int_equal(got->type, CW_FORK);
+	assert_int_equal(got->size, sizeof(struct cw_fork));
+	assert_int_equal(((const struct cw_fork *)got)->tid, 11);
+	assert_int_equal(((const struct cw_fork *)got)->child_tid, 12);
+	assert_int_equal(((const struct cw_fork *)got)->child_pid, 0);
+	assert_int_equal(cw_reader_as_written(r)->size, 32);
+	assert_string_equal(cw_reader_type(r, CW_FORK)->fields[3].name, "mood");
+	assert_int_equal(cw_reader_next(r, &got, NULL), 1);
+	assert_int_equal(got->type, CW_EXIT);
+	assert_int_equal(((const struct cw_exit *)got)->tid, 10);
+	assert_int_equal(cw_reader_as_written(r)->type, 200);
+	assert_int_equal(cw_reader_unknown_records(r), 0);
+	assert_int_equal(cw_reader_next(r, &got, NULL), 1);
+	assert_int_equal(got->type, 201);
+	assert_string_equal(cw_reader_type(r, 201)->name, "novelty");
+	assert_int_equal(cw_reader_unknown_records(r), 1);
+	assert_int_equal(cw_reader_next(r, &got, NULL), 0); /* never shown as an exec */
+	assert_int_equal(cw_reader_unknown_records(r), 2);
+	cw_reader_free(r);
+	close(fd);
+	bytes_free(&content);
+	bytes_free(&b);
+}
+
+/* Types declared while recording, again for an epoch, and then differently. */
+static void types_in_the_stream(void **state)
+{
+	const struct named_type first = {300, 24, "request event id:u32 size:u32"};
+	const struct named_type other = {300, 24, "request event id:u64"};
+	const struct named_type bad = {301, 24, "request event id:u128"};
+	struct cw_rec event = {.type = 300, .size = 24, .ts = 3};
+	struct bytes records = {0}, b;
+	const struct cw_rec *rec;
+	struct cw_reader *r;
+	int fd;
+
+	UNUSED(state);
+	put_type(&records, &first);
+	put_type(&records, &first);
+	put_type(&records, &other);
+	put_type(&records, &bad);
+	bytes_put(&records, &event, sizeof(event));
+	bytes_put(&records, "\1\0\0\0\2\0\0\0", 8);
+	b = one_chunk(&records, 5);
+	r = open_bytes(&b, &fd);
+	while (cw_reader_next(r, &rec, NULL) > 0 && rec->type != 300)
+		;
+	assert_non_null(rec);
+	assert_int_equal(cw_reader_nproblems(r), 2);
+	assert_non_null(strstr(cw_reader_problem(r, 0)->text, "differs from an earlier"));
+	assert_non_null(strstr(cw_reader_problem(r, 1)->text, "malformed field"));
+	assert_int_equal(cw_reader_type(r, 300)->nfields, 2);
+	assert_int_equal(cw_reader_unknown_records(r), 1);
+	assert_ptr_equal(cw_reader_type_at(r, cw_ntypes), cw_reader_type(r, 300));
+	cw_reader_free(r);
+	close(fd);
+	bytes_free(&records);
+	bytes_free(&b);
+}
+
+/* A letter changed in the header: its descriptions are not believed, the records are read. */
+static void damaged_header(void **state)
+{
+	struct bytes b = simple_capture(2, 5, true);
+	struct readout whole = read_bytes(&b), o;
+	uint8_t *name = memmem(b.mem, b.n, "probe_id:u32", 12);
+
+	UNUSED(state);
+	assert_non_null(name);
+	name[0] = 'q';
+	o = read_bytes(&b);
+	assert_int_equal(o.events, 10);
+	assert_int_equal(o.sum, whole.sum);
+	assert_false(o.lost);
+	assert_non_null(strstr(o.text, "header's checksum"));
+	bytes_free(&b);
+}
+
+/* ---- what is no capture -----------------------------------------------------------------------
+ */
+
+static void refused(const void *data, size_t n, int error, const char *text)
+{
+	struct bytes b = {.mem = (uint8_t *)data, .n = n};
+	struct readout o = read_bytes(&b);
+
+	assert_int_equal(o.open_error, error);
+	assert_non_null(strstr(o.text, text));
+}
+
+static void foreign_files(void **state)
+{
+	struct bytes b = simple_capture(1, 5, true), content = {0}, zstd = {0};
+	struct cw_reader *r;
+	char err[512];
+
+	UNUSED(state);
+	refused("", 0, -ENODATA, "is empty");
+	refused("\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 25, -EINVAL, "an ELF file");
+	refused("#!/bin/sh\necho this is not a capture\n", 37, -EINVAL, "a text file");
+	refused("x", 1, -EINVAL, "a text file");
+	refused("SQLite format 3\0................", 32, -EINVAL, "an SQLite database");
+	refused("\0\1\2\3\4\5\6\7\0\1\2\3\4\5\6\7\0\1\2\3\4\5\6\7", 24, -EINVAL, "another kind");
+	refused("\x50\x2a\x4d\x18\x20\0\0\0SOMEBODY................", 32, -EINVAL,
+		"not a callweave");
+	bytes_put(&content, "hello", 5);
+	put_frame(&zstd, &content);
+	refused(zstd.mem, zstd.n, -EINVAL, "a zstd file");
+	refused(b.mem, 10, -EBADMSG, "within its header");
+	refused(b.mem, 1000, -EBADMSG, "1000 of");
+	cw_put32(b.mem + 16, 7);
+	refused(b.mem, b.n, -EPROTONOSUPPORT, "version 7, and this program reads up to version 1");
+	cw_put32(b.mem + 16, 0);
+	refused(b.mem, b.n, -EBADMSG, "damaged header");
+	cw_put32(b.mem + 16, 1);
+	cw_put32(b.mem + 4, 0x7fffffff);
+	refused(b.mem, b.n, -EBADMSG, "damaged header");
+	assert_int_equal(cw_reader_open(&r, "/nonexistent/x.cwc", err, sizeof(err)), -ENOENT);
+	assert_non_null(strstr(err, "/nonexistent/x.cwc"));
+	assert_int_equal(cw_reader_open(&r, "/tmp", err, sizeof(err)), -EISDIR);
+	assert_non_null(strstr(err, "is a directory"));
+	assert_null(r);
+	bytes_free(&b);
+	bytes_free(&content);
+	bytes_free(&zstd);
+}
+
+/* ---- streams ----------------------------------------------------------------------------------
+ */
+
+/* Records of a frame are there as soon as the frame is, while the writer still has the pipe open.
+ */
+static void live_pipe(void **state)
+{
+	struct bytes b = simple_capture(3, 5, true);
+	const struct cw_rec *rec;
+	struct cw_reader *r;
+	size_t offsets[16];
+	char err[512];
+	int p[2];
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(write(p[1], b.mem, offsets[2]), (ssize_t)offsets[2]);
+	assert_int_equal(cw_reader_open_fd(&r, p[0], "PIPE", err, sizeof(err)), 0);
+	assert_int_equal(cw_reader_size(r), 0);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(cw_reader_next(r, &rec, NULL), 1);
+	assert_int_equal(rec->ts, 5000);
+	for (size_t at = offsets[2]; at < offsets[3]; at++) /* byte by byte */
+		assert_int_equal(write(p[1], b.mem + at, 1), 1);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(cw_reader_next(r, &rec, NULL), 1);
+	assert_int_equal(rec->ts, 10000);
+	assert_int_equal(write(p[1], b.mem + offsets[3], b.n - offsets[3]),
+			 (ssize_t)(b.n - offsets[3]));
+	close(p[1]);
+	while (cw_reader_next(r, &rec, NULL) > 0)
+		;
+	assert_true(cw_reader_clean_end(r));
+	assert_int_equal(cw_reader_nproblems(r), 0);
+	cw_reader_free(r);
+	close(p[0]);
+	bytes_free(&b);
+}
+
+/* Freeing does not wait for a writer that says nothing. */
+static void freed_while_waiting(void **state)
+{
+	struct bytes b = simple_capture(1, 5, true);
+	const struct cw_rec *rec;
+	struct cw_reader *r;
+	size_t offsets[16];
+	char err[512];
+	int p[2];
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(write(p[1], b.mem, offsets[2]), (ssize_t)offsets[2]);
+	assert_int_equal(cw_reader_open_fd(&r, p[0], "PIPE", err, sizeof(err)), 0);
+	assert_int_equal(cw_reader_next(r, &rec, NULL), 1);
+	cw_reader_free(r);
+	close(p[0]);
+	close(p[1]);
+	bytes_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_capture),       cmocka_unit_test(killed_recorder),
+		cmocka_unit_test(damaged_frame),       cmocka_unit_test(missing_chunks),
+		cmocka_unit_test(inserted_bytes),      cmocka_unit_test(missing_table_and_more),
+		cmocka_unit_test(broken_records),      cmocka_unit_test(frames_without_a_chunk),
+		cmocka_unit_test(oversized_frame),     cmocka_unit_test(no_hang),
+		cmocka_unit_test(many_problems),       cmocka_unit_test(other_layouts),
+		cmocka_unit_test(types_in_the_stream), cmocka_unit_test(damaged_header),
+		cmocka_unit_test(foreign_files),       cmocka_unit_test(live_pipe),
+		cmocka_unit_test(freed_while_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
