@@ -58,6 +58,8 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 		return;
 #if defined(__TARGET_ARCH_x86)
 	sc->regs = (struct cw_uregs){regs.ip, regs.sp, regs.bp};
+	if ((__s32)regs.orig_ax < 0)
+		return;
 	sc->nr = (__s32)regs.orig_ax;
 	sc->args[0] = regs.di;
 	sc->args[1] = regs.si;
@@ -67,6 +69,8 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 	sc->args[5] = regs.r9;
 #elif defined(__TARGET_ARCH_arm64)
 	sc->regs = (struct cw_uregs){regs.pc, regs.sp, regs.regs[29]};
+	if (regs.syscallno < 0)
+		return;
 	sc->nr = regs.syscallno;
 	sc->args[0] = regs.orig_x0;
 	sc->args[1] = regs.regs[1];
@@ -124,8 +128,8 @@ static __always_inline __u32 cw_stack_depth(void *ctx, struct task_struct *curre
 }
 
 /*
- * In an interrupt the thread on the CPU is not the waker. Interrupts run on a stack of their own;
- * there is no preempt count to read on all kernels.
+ * In an interrupt the thread on the CPU is not the waker. There is no preempt count to read on all
+ * kernels; interrupts from kernel mode run on a stack of their own.
  */
 static __always_inline bool cw_in_interrupt(void *ctx, struct task_struct *current)
 {
@@ -345,7 +349,10 @@ int cw_sched_waking(struct bpf_raw_tracepoint_args *ctx)
 		flags |= CW_WAKING_IRQ;
 	} else if ((__u32)id && !(BPF_CORE_READ(current, flags) & CW_PF_KTHREAD)) {
 		cw_syscall_read(current, &sc);
-		s = cw_slot_sched();
+		/* An interrupt from user mode runs on the task's own stack on x86. */
+		if (sc.nr < 0)
+			flags |= CW_WAKING_IRQ;
+		s = sc.nr < 0 ? NULL : cw_slot_sched();
 		if (s)
 			ustack = cw_user_stack(ctx, s, w, current, &sc.regs, id >> 32, ts);
 	}

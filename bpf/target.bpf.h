@@ -144,7 +144,9 @@ static __always_inline struct cw_tstate *cw_thread_add(struct task_struct *task,
 		.no_fp = p ? p->no_fp : 0,
 	};
 
-	bpf_map_update_elem(&threads, &tid, &t, BPF_ANY);
+	/* A thread there is no room for is not traced: that is a loss, too. */
+	if (bpf_map_update_elem(&threads, &tid, &t, BPF_ANY))
+		cw_count_lost(CW_THREAD, bpf_ktime_get_ns());
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
