@@ -285,7 +285,9 @@ static int make_kept(sqlite3 **out, const struct cw_open_opts *o, const char *ke
 	return err;
 }
 
-static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *id, const char *key)
+/* found: it was there already. */
+static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *id, const char *key,
+		       bool *found)
 {
 	char *places[CW_CACHE_PLACES];
 	int err = -EACCES;
@@ -294,6 +296,7 @@ static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *
 	for (int i = 0; i < CW_CACHE_PLACES && !*out; i++)
 		if (places[i])
 			*out = cw_cache_try(places[i], key);
+	*found = *out != NULL;
 	for (int i = 0; i < CW_CACHE_PLACES && !*out && err == -EACCES; i++)
 		if (places[i])
 			err = make_file(out, o, places[i], key);
@@ -308,15 +311,59 @@ static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *
 	return make_temporary(out, o, key);
 }
 
+/* ---- what is missing ----------------------------------------------------------------------------
+ */
+
+/* Losses by kind and reason, one sentence each. */
+static void say_losses(sqlite3 *db, const char *name)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (sqlite3_prepare_v2(db,
+			       "SELECT coalesce(sum(count), 'an unknown number of'), kind, reason,"
+			       " (min(ts) - t) / 1e9, (max(end_ts) - t) / 1e9 FROM loss,"
+			       " (SELECT coalesce(start_ts, 0) AS t FROM report_clock)"
+			       " GROUP BY kind, reason ORDER BY kind, reason",
+			       -1, &s, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		const char *kind = (const char *)sqlite3_column_text(s, 1);
+
+		cw_say("%s: %s %s records were lost between %.3f s and %.3f s (%s)", name,
+		       (const char *)sqlite3_column_text(s, 0),
+		       strcmp(kind, "*") ? kind : "further", sqlite3_column_double(s, 3),
+		       sqlite3_column_double(s, 4), (const char *)sqlite3_column_text(s, 2));
+	}
+	sqlite3_finalize(s);
+}
+
+/* Import says what is wrong with the file; a database that was there already remembers the count.
+ */
+static void say_problems(sqlite3 *db, const char *name)
+{
+	int64_t n = pragma_value(db, "SELECT value FROM capture_info WHERE key = 'file_problems'");
+
+	if (n > 0)
+		cw_say("%s: the capture file had %" PRId64 " problem%s: dump --validate shows %s",
+		       name, n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+}
+
 int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
 {
 	enum input kind = input_kind(o->capture);
 	char *id = NULL, *key = NULL;
-	int err;
+	bool found = false;
+	int err = 0;
 
 	*out = NULL;
-	if (kind == INPUT_DATABASE && !o->database)
-		return open_imported(out, o);
+	if (kind == INPUT_DATABASE && !o->database) {
+		err = open_imported(out, o);
+		if (!err) {
+			say_problems(*out, o->capture);
+			say_losses(*out, o->capture);
+		}
+		return err;
+	}
 	if (kind == INPUT_DATABASE)
 		return cw_fail(-EINVAL, "%s is a database already", o->capture);
 	if (kind == INPUT_CAPTURE) {
@@ -332,8 +379,13 @@ int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
 	else if (kind == INPUT_STREAM || o->no_cache)
 		err = make_temporary(out, o, key);
 	else
-		err = open_cached(out, o, id, key);
+		err = open_cached(out, o, id, key, &found);
 	free(key);
 	free(id);
+	if (!err) {
+		if (found)
+			say_problems(*out, o->capture);
+		say_losses(*out, o->capture);
+	}
 	return err;
 }

@@ -79,8 +79,13 @@ static void head_problems(struct cw_report *r, struct cw_text *t)
 {
 	sqlite3_stmt *s = NULL;
 
-	if (cw_prepare(r->db, &s,
-		       "SELECT value FROM capture_info WHERE key LIKE '%problem%' ORDER BY key"))
+	if (cw_prepare(
+		    r->db, &s,
+		    "SELECT value FROM capture_info WHERE key = 'plan_problem' UNION ALL"
+		    " SELECT value || ' in the file: dump --validate shows them' FROM capture_info"
+		    "  WHERE key = 'file_problems' AND value > 0 UNION ALL"
+		    " SELECT 'the capture has no clean end: its last moments may be missing'"
+		    "  FROM capture_info WHERE key = 'clean_end' AND value = 0"))
 		return;
 	while (sqlite3_step(s) == SQLITE_ROW) {
 		cw_line_begin(t, 0, CW_WARN, "problem   %s",

@@ -7,7 +7,7 @@ analyze=$(realpath "$1")/asan/callweave-analyze dir=$2
 cd "$(dirname "$0")/../.." || exit 2
 failed=0
 db=$dir/a.db
-cat schema/*.sql tests/golden/report/people.sql tests/golden/report/chains.sql | sqlite3 "$db"
+cat schema/*.sql tests/golden/report/people.sql tests/golden/report/calls.sql | sqlite3 "$db"
 
 expect() { # STATUS "PATTERN ON STDERR" ARGUMENTS...
 	local status=$1 pattern=$2 got
@@ -71,7 +71,7 @@ for command in '' report import sql; do
 done
 
 # SQL: only reading, and errors in SQLite's words.
-expect 1 'SQL error: no such column: nope' sql "$db" 'SELECT nope FROM chain'
+expect 1 'SQL error: no such column: nope' sql "$db" 'SELECT nope FROM call'
 expect 1 'SQL error: .*syntax' sql "$db" 'SELEC 1'
 expect 1 'SQL error: .*raw_probe_entry.*need the capture' sql "$db" 'SELECT * FROM raw_probe_entry'
 for query in 'DELETE FROM slice' 'CREATE TABLE t(a)' 'CREATE TEMP TABLE t(a)' 'DROP VIEW chain' 'VACUUM' \
@@ -84,9 +84,9 @@ done
 expect 1 'cannot read the query' sql "$db" "@$dir/nofile"
 rows 'n
 -
-3' sql "$db" 'SELECT count(*) AS n FROM chain'
-rows '{"n":3}
-{"m":"a"}' sql "$db" --format jsonl 'SELECT count(*) AS n FROM chain; -- and
+4' sql "$db" 'SELECT count(*) AS n FROM call'
+rows '{"n":4}
+{"m":"a"}' sql "$db" --format jsonl 'SELECT count(*) AS n FROM call; -- and
 SELECT '"'a'"' AS m;'
 rows 'key
 1' sql "$db" --format csv "SELECT value AS key FROM json_each('[1]')"
@@ -112,5 +112,5 @@ for arguments in "report $db" "report $db --format jsonl" "report $db --format c
 done
 expect 1 'cannot write .*No such file' "$db" -o "$dir/none/x"
 expect 1 'cannot write .*No space' "$db" -o /dev/full
-"$analyze" "$db" -o "$dir/report.txt" && cmp "$dir/report.txt" tests/golden/report/chains.txt || failed=1
+"$analyze" "$db" -o "$dir/report.txt" && cmp "$dir/report.txt" tests/golden/report/calls.txt || failed=1
 exit $failed

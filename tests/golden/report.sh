@@ -12,7 +12,12 @@ compare() { # EXPECTED ARGUMENTS...
 	local expected=$here/$1
 	shift
 	"$analyze" "$@" >"$dir/got" 2>"$dir/err" || { echo "status $?: $*"; failed=1; }
-	[ ! -s "$dir/err" ] || { echo "stderr of $*:"; cat "$dir/err"; failed=1; }
+	# What is missing is said whatever the format.
+	if [[ $2 == */chains.db ]]; then
+		grep -q '^callweave-analyze: .*: 12 probe_return records were lost between 0.995 s and 1.010 s (ring full)$' \
+			"$dir/err" || { echo "no word about the loss: $*"; failed=1; }
+	fi
+	[ "$(wc -l <"$dir/err")" -le 1 ] || { echo "stderr of $*:"; cat "$dir/err"; failed=1; }
 	if [ "${UPDATE:-}" = 1 ]; then
 		cp "$dir/got" "$expected"
 	elif ! diff -u "$expected" "$dir/got"; then
@@ -32,7 +37,7 @@ done
 ids() { # "NUMBERS" ARGUMENTS...
 	local wanted=$1 got
 	shift
-	got=$("$analyze" "$dir/chains.db" --format jsonl "$@" |
+	got=$("$analyze" "$dir/chains.db" --format jsonl "$@" 2>/dev/null |
 		sed -n 's/.*"type":"chain".*"chain_id":\([0-9]*\).*/\1/p' | tr '\n' ' ')
 	[ "$got" = "$wanted" ] || { echo "$*: chains '$got', not '$wanted'"; failed=1; }
 }
@@ -67,7 +72,7 @@ ids '2 ' --key 64 --tid 102 --function process --min-work-ms 1
 lone() { # COUNT ARGUMENTS...
 	local wanted=$1 got
 	shift
-	got=$("$analyze" "$dir/chains.db" --format jsonl "$@" | grep -c '"type":"call"' || true)
+	got=$("$analyze" "$dir/chains.db" --format jsonl "$@" 2>/dev/null | grep -c '"type":"call"' || true)
 	[ "$got" = "$wanted" ] || { echo "$*: $got lone calls, not $wanted"; failed=1; }
 }
 lone 1
@@ -94,6 +99,6 @@ percentiles 100 50 95 99
 percentiles 1000 500 950 990
 
 # Colour only when it is asked for; lines as long as they are when nobody looks.
-"$analyze" "$dir/chains.db" --color always | grep -q $'\033\[1m' || { echo "no colour"; failed=1; }
-! "$analyze" "$dir/chains.db" | grep -q $'\033' || { echo "colour unasked"; failed=1; }
+"$analyze" "$dir/calls.db" --color always | grep -q $'\033\[1m' || { echo "no colour"; failed=1; }
+! "$analyze" "$dir/calls.db" | grep -q $'\033' || { echo "colour unasked"; failed=1; }
 exit $failed
