@@ -18,6 +18,8 @@
 #define LONGEST         (1u << 20) /* functions beyond are not decoded */
 #define SAMPLED         200u /* functions of a module that say whether it has frame pointers */
 #define SAMPLE_MIN_SIZE 32u  /* smaller ones often need no frame */
+#define ELSEWHERE       512u /* bytes of a part put elsewhere that are followed */
+#define MAX_ELSEWHERE   256u /* such parts of one function */
 #define PROLOGUE        48u  /* bytes in which it is set up */
 
 #ifdef __x86_64__
@@ -28,25 +30,32 @@
 #define OWN_MODE CS_MODE_ARM
 #endif
 
-/* Walk from the entry to the first emulated instruction; 0: stay. *depth: bytes pushed until there.
- */
-static uint32_t find_cheap(csh handle, const uint8_t *code, size_t size, bool want_return,
-			   uint32_t *depth)
+/* The code of a function, and where to read what it jumps to. Addresses count from its entry. */
+struct body {
+	csh handle;
+	const uint8_t *code;
+	size_t size;
+	bool whole;      /* code is all of it, not only the beginning */
+	int fd;          /* -1: nothing can be read */
+	uint64_t offset; /* of the entry in the file */
+};
+
+/* Walk from the entry to the first emulated instruction; 0: stay. *depth: bytes pushed so far. */
+static uint32_t find_cheap(const struct body *b, bool want_return, uint32_t *depth)
 {
-	cs_insn *insn = cs_malloc(handle);
+	cs_insn *insn = cs_malloc(b->handle);
 	uint64_t at = 0;
 	uint32_t found = 0;
 
 	*depth = 0;
 	while (insn && at < REACH) {
-		const uint8_t *here = code + at;
-		size_t left = size - at;
+		const uint8_t *here = b->code + at;
+		size_t left = b->size - at;
 
-		if (!cs_disasm_iter(handle, &here, &left, &at, insn))
+		if (!cs_disasm_iter(b->handle, &here, &left, &at, insn))
 			break;
 		if (cw_x86_is_emulated(insn->bytes, insn->size)) {
-			/* At `push %rbp` the kernel takes the word at the stack pointer for the
-			 * caller. */
+			/* At `push %rbp` the kernel takes the top of the stack for the caller. */
 			if (!*depth || insn->bytes[0] != 0x55)
 				found = (uint32_t)insn->address;
 			break;
@@ -59,20 +68,59 @@ static uint32_t find_cheap(csh handle, const uint8_t *code, size_t size, bool wa
 	return found;
 }
 
-/* Whether every instruction is known and none leads to (entry, probe], nor to an unknown place. */
-static bool only_entry_leads_to(csh handle, const uint8_t *code, size_t size, uint32_t probe)
+static bool leads_between(uint64_t target, uint32_t probe)
 {
-	cs_insn *insn = cs_malloc(handle);
+	return target > 0 && target <= probe;
+}
+
+/*
+ * Compilers put unlikely parts of a function elsewhere, and those jump back into it. Follow such a
+ * part, or the beginning of another function, up to where control leaves it.
+ */
+static bool leads_back(const struct body *b, uint64_t start, uint32_t probe)
+{
+	uint8_t bytes[ELSEWHERE];
+	const uint8_t *code = bytes;
+	uint64_t at = start, target;
+	cs_insn *insn;
+	ssize_t got;
+	size_t size;
+	bool back = false, left = false;
+
+	got = b->fd < 0 ? 0 : pread(b->fd, bytes, sizeof(bytes), (off_t)(b->offset + start));
+	insn = got > 0 ? cs_malloc(b->handle) : NULL;
+	size = insn ? (size_t)got : 0;
+	while (!back && !left && cs_disasm_iter(b->handle, &code, &size, &at, insn)) {
+		enum cw_x86_flow flow =
+			cw_x86_flow(insn->bytes, insn->size, insn->address, &target);
+
+		back = flow == CW_FLOW_DIRECT && leads_between(target, probe);
+		left = insn->id == X86_INS_JMP || insn->id == X86_INS_RET ||
+		       insn->id == X86_INS_UD2;
+	}
+	if (insn)
+		cs_free(insn, 1);
+	return back;
+}
+
+/* Whether every instruction is known and none leads to (entry, probe], nor to an unknown place. */
+static bool only_entry_leads_to(const struct body *b, uint32_t probe)
+{
+	cs_insn *insn = cs_malloc(b->handle);
+	const uint8_t *code = b->code;
+	size_t size = b->size, elsewhere = 0;
 	uint64_t at = 0, target;
 	bool ok = insn != NULL;
 
 	while (ok && size) {
-		ok = cs_disasm_iter(handle, &code, &size, &at, insn);
+		ok = cs_disasm_iter(b->handle, &code, &size, &at, insn);
 		if (!ok)
 			break;
 		switch (cw_x86_flow(insn->bytes, insn->size, insn->address, &target)) {
 		case CW_FLOW_DIRECT:
-			ok = target == 0 || target > probe;
+			ok = !leads_between(target, probe);
+			if (ok && target >= b->size && insn->id != X86_INS_CALL)
+				ok = elsewhere++ < MAX_ELSEWHERE && !leads_back(b, target, probe);
 			break;
 		case CW_FLOW_INDIRECT:
 			ok = false;
@@ -87,52 +135,87 @@ static bool only_entry_leads_to(csh handle, const uint8_t *code, size_t size, ui
 }
 
 /* Flag a probe that stays at the entry when its instruction is single-stepped. */
-static void stay(csh handle, const uint8_t *code, size_t size, struct cw_placement *out)
+static void stay(const struct body *b, struct cw_placement *out)
 {
-	cs_insn *insn = cs_malloc(handle);
+	cs_insn *insn = cs_malloc(b->handle);
+	const uint8_t *code = b->code;
+	size_t size = b->size;
 	uint64_t addr = 0;
 
-	if (insn && cs_disasm_iter(handle, &code, &size, &addr, insn) &&
+	if (insn && cs_disasm_iter(b->handle, &code, &size, &addr, insn) &&
 	    !cw_x86_is_emulated(insn->bytes, insn->size))
 		out->flags |= CW_PROBE_SINGLE_STEPPED;
 	if (insn)
 		cs_free(insn, 1);
 }
 
-/* whole: code is all of the function; otherwise only its beginning, and nothing may be moved. */
-static void place(const uint8_t *code, size_t size, bool whole, bool want_return,
-		  struct cw_placement *out)
+static void place(struct body *b, bool want_return, struct cw_placement *out)
 {
 	uint32_t probe = 0, depth = 0;
-	csh handle;
 
-	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &handle) != CS_ERR_OK)
+	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &b->handle) != CS_ERR_OK)
 		return;
-	if (whole) {
-		cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
-		probe = find_cheap(handle, code, size, want_return, &depth);
-		cs_option(handle, CS_OPT_DETAIL, CS_OPT_OFF);
+	if (b->whole) {
+		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_ON);
+		probe = find_cheap(b, want_return, &depth);
+		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_OFF);
 	}
-	if (probe && only_entry_leads_to(handle, code, size, probe)) {
+	if (probe && only_entry_leads_to(b, probe)) {
 		out->placed += probe;
 		out->sp_adjust = (int32_t)depth;
 		out->flags |= CW_PROBE_MOVED;
 	} else {
-		stay(handle, code, size, out);
+		stay(b, out);
 	}
-	cs_close(&handle);
+	cs_close(&b->handle);
 }
 
 void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr, bool want_return,
 		   struct cw_placement *out)
 {
+	struct body b = {.code = code, .size = size, .whole = size <= LONGEST, .fd = -1};
+
 	memset(out, 0, sizeof(*out));
 	out->placed = addr;
-	place(code, size, size <= LONGEST, want_return, out);
+	place(&b, want_return, out);
 }
 
-/* ---- frame pointers ---------------------------------------------------------------------------
+/* ---- other ways in -----------------------------------------------------------------------------
  */
+
+struct inner {
+	uint64_t from, to; /* addresses behind the entry, up to the probe */
+	bool found;
+};
+
+/* cw_elf_sym_fn: another function that starts in the range. */
+static bool find_inner(void *arg, const char *name, const GElf_Sym *sym, size_t index)
+{
+	struct inner *in = arg;
+
+	(void)name;
+	(void)index;
+	in->found = sym->st_value >= in->from && sym->st_value <= in->to;
+	return !in->found;
+}
+
+/* Assembly has functions that fall through into the next one: its callers come in behind the entry.
+ */
+static bool has_inner_function(int fd, const struct cw_func *fn, uint64_t moved)
+{
+	struct inner in = {.from = fn->value + 1, .to = fn->value + moved};
+	Elf *elf;
+
+	if (cw_elf_open(&elf, fd, "", NULL))
+		return true;
+	cw_elf_each_func(elf, SHT_SYMTAB, find_inner, &in);
+	if (!in.found)
+		cw_elf_each_func(elf, SHT_DYNSYM, find_inner, &in);
+	elf_end(elf);
+	return in.found;
+}
+
+/* ---- frame pointers ------------------------------------------------------------------------ */
 
 struct sample {
 	int fd;
@@ -243,7 +326,21 @@ void cw_place_probe(int fd, const struct cw_func *fn, bool want_return, struct c
 	memset(out, 0, sizeof(*out));
 	out->placed = fn->offset;
 	if (got > 0) {
-		place(code, (size_t)got, (uint64_t)got == fn->size, want_return, out);
+		struct body b = {
+			.code = code,
+			.size = (size_t)got,
+			.whole = (uint64_t)got == fn->size,
+			.fd = fd,
+			.offset = fn->offset,
+		};
+
+		place(&b, want_return, out);
+		if (out->placed != fn->offset &&
+		    has_inner_function(fd, fn, out->placed - fn->offset)) {
+			*out = (struct cw_placement){.placed = fn->offset};
+			b.whole = false;
+			place(&b, want_return, out);
+		}
 		judge_frame_pointer(fd, code, (size_t)got, out);
 	}
 	free(code);

@@ -212,7 +212,13 @@ int cw_proc_add_map(struct cw_proc *p, const struct cw_map_entry *e)
 	if (m && m->start == e->start && m->end == e->end && m->pgoff == e->pgoff &&
 	    m->module_id == e->module_id && m->prot == e->prot) {
 		m->generation = p->generation;
-		return 0;
+		if (e->ts >= m->ts)
+			return 0;
+		/* /proc only shows it; the event that says since when came later. */
+		m->ts = e->ts;
+		m->flags = e->flags;
+		m->cpu = e->cpu;
+		return 1;
 	}
 	rc = reserve((void **)&p->maps, &p->maps_capacity, p->nmaps + 2, sizeof(*p->maps));
 	if (rc)

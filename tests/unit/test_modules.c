@@ -194,6 +194,9 @@ static void test_maps(void **state)
 	(void)state;
 	assert_int_equal(add(p, 100, 200, 1), 1);
 	assert_int_equal(add(p, 100, 200, 1), 0);
+	p->maps[0].ts = 9; /* seen late: the time of the event is news */
+	assert_int_equal(add(p, 100, 200, 1), 1);
+	assert_int_equal(p->maps[0].ts, 0);
 	assert_int_equal(add(p, 300, 400, 2), 1);
 	assert_int_equal(at(p, 99), 0);
 	assert_int_equal(at(p, 100), 1);

@@ -171,10 +171,19 @@ static const char source[] =
 	"16);\n"
 	"	return callee((long *)&s.c[n & 8]) + s.c[1]; }\n"
 	"long cold(const char *p, long n) { if (__builtin_expect(n > 1000, 0)) __builtin_trap();\n"
-	"	long r = 0; while (n--) r += p[n & 7]; return r; }\n";
+	"	long r = 0; while (n--) r += p[n & 7]; return r; }\n"
+	/* The only way back to the loop's head is in a part that was put elsewhere. */
+	"__asm__(\".text; .globl far; .type far,@function; far: xor %eax,%eax; .Lhead: add "
+	"$3,%rax;\"\n"
+	"	\"js 1f; sub $1,%rsi; jg .Lcold; 1: ret; .size far, . - far;\"\n"
+	"	\".section .text.unlikely; .Lcold: jmp .Lhead; .text\");\n"
+	/* Calls of inner do not enter outer. */
+	"__asm__(\".globl outer; .type outer,@function; outer: xor %eax,%eax;\"\n"
+	"	\".type inner,@function; inner: add $1,%eax; push %rbx; pop %rbx; ret;\"\n"
+	"	\".size outer, . - outer; .size inner, . - inner\");\n";
 
 static const char *const functions[] = {"plain", "length", "loop", "spin", "sw",  "callee", "frame",
-					"fact",  "tail",   "many", "dbl",  "big", "cold"};
+					"fact",  "tail",   "many", "dbl",  "big", "cold",   "far"};
 static const char *const compilers[] = {
 	"gcc -O0",
 	"gcc -O1",
@@ -322,7 +331,8 @@ static void test_compiled(void **state)
 	assert_true(moved > 40);
 }
 
-static uint32_t fp_flag(const char *options, const char *name)
+/* Place a probe in a library made of source. */
+static struct cw_placement place_in(const char *options, const char *name)
 {
 	char path[] = "/tmp/cw-place-XXXXXX", cmd[512], err[CW_ERR];
 	struct cw_placement at;
@@ -341,7 +351,21 @@ static uint32_t fp_flag(const char *options, const char *name)
 	cw_place_probe(fd, &fn, false, &at);
 	close(fd);
 	unlink(path);
-	return at.flags & CW_PROBE_NO_FP;
+	return at;
+}
+
+static void test_inner_function(void **state)
+{
+	(void)state;
+	assert_int_equal(place_in("-O1", "outer").flags & CW_PROBE_MOVED, 0);
+	assert_int_equal(place_in("-O1", "outer").flags & CW_PROBE_SINGLE_STEPPED,
+			 CW_PROBE_SINGLE_STEPPED);
+	assert_int_equal(place_in("-O1", "inner").flags & CW_PROBE_MOVED, CW_PROBE_MOVED);
+}
+
+static uint32_t fp_flag(const char *options, const char *name)
+{
+	return place_in(options, name).flags & CW_PROBE_NO_FP;
 }
 
 static void test_frame_pointers(void **state)
@@ -357,9 +381,10 @@ static void test_frame_pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cheap_entries), cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_stays),         cmocka_unit_test(test_reach),
-		cmocka_unit_test(test_compiled),      cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_cheap_entries),  cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_stays),          cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_compiled),       cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_inner_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
