@@ -25,9 +25,13 @@ int cw_plan_fail(char *err, int error, const char *format, ...)
 	return error;
 }
 
-static int no_memory(char *err)
+/* A list could not grow: it is full, or memory is. */
+static int no_room(char *err)
 {
-	return cw_plan_fail(err, -ENOMEM, "out of memory while building the plan");
+	return cw_plan_fail(
+		err, -ENOMEM,
+		"the plan does not fit in memory, or has more than %d functions or hops",
+		CW_PLAN_MAX);
 }
 
 struct cw_plan *cw_plan_new(void)
@@ -60,26 +64,39 @@ void cw_plan_free(struct cw_plan *p)
 	free(p);
 }
 
+/* Room for one more element, cleared, at the end of a list that grows by doubling. */
+static void *grow(void *list, size_t n, size_t size, void **element)
+{
+	*element = NULL;
+	if (n == CW_PLAN_MAX)
+		return list;
+	if ((n & (n - 1)) == 0) {
+		void *bigger = reallocarray(list, n ? 2 * n : 1, size);
+
+		if (!bigger)
+			return list;
+		list = bigger;
+	}
+	*element = memset((char *)list + n * size, 0, size);
+	return list;
+}
+
 struct cw_plan_func *cw_plan_grow_funcs(struct cw_plan *p)
 {
-	struct cw_plan_func *bigger = realloc(p->funcs, (p->nfuncs + 1) * sizeof(*bigger));
+	void *f;
 
-	if (!bigger)
-		return NULL;
-	p->funcs = bigger;
-	memset(&bigger[p->nfuncs], 0, sizeof(*bigger));
-	return &bigger[p->nfuncs++];
+	p->funcs = grow(p->funcs, p->nfuncs, sizeof(*p->funcs), &f);
+	p->nfuncs += f != NULL;
+	return f;
 }
 
 struct cw_plan_hop *cw_plan_grow_hops(struct cw_plan *p)
 {
-	struct cw_plan_hop *bigger = realloc(p->hops, (p->nhops + 1) * sizeof(*bigger));
+	void *h;
 
-	if (!bigger)
-		return NULL;
-	p->hops = bigger;
-	memset(&bigger[p->nhops], 0, sizeof(*bigger));
-	return &bigger[p->nhops++];
+	p->hops = grow(p->hops, p->nhops, sizeof(*p->hops), &h);
+	p->nhops += h != NULL;
+	return h;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -158,7 +175,7 @@ static int split_name(const char *text, size_t len, char **module, char **name, 
 	free(*module);
 	free(*name);
 	*module = *name = NULL;
-	return no_memory(err);
+	return no_room(err);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -221,7 +238,7 @@ int cw_plan_add_hop(struct cw_plan *p, const char *text, char *err)
 	free(hop.source_module);
 	free(hop.target);
 	free(hop.target_module);
-	return ret ? ret : no_memory(err);
+	return ret ? ret : no_room(err);
 }
 
 /* "+0xOFFSET" or "+OFFSET", all of it. */
@@ -259,7 +276,7 @@ int cw_plan_add_func(struct cw_plan *p, const char *text, char *err)
 	if (i >= 0 || !f || at_offset)
 		free(name);
 	if (!f)
-		return no_memory(err);
+		return no_room(err);
 	f->target = true;
 	return 0;
 }
@@ -351,7 +368,7 @@ int cw_plan_finish(struct cw_plan *p, char *err)
 		struct cw_plan_func *target = source ? join(p, h->target, h->target_module) : NULL;
 
 		if (!target)
-			return no_memory(err);
+			return no_room(err);
 		target->ret = true; /* its work ends there at the latest */
 		if (i == p->nhops - 1)
 			target->target = true;

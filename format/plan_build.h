@@ -9,7 +9,9 @@
 int cw_plan_fail(char *err, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A new, empty last element, or NULL without memory. */
+#define CW_PLAN_MAX 4096 /* functions, and hops, of one plan */
+
+/* A new, empty last element, or NULL without memory or beyond CW_PLAN_MAX. */
 struct cw_plan_func *cw_plan_grow_funcs(struct cw_plan *p);
 struct cw_plan_hop *cw_plan_grow_hops(struct cw_plan *p);
 

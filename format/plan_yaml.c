@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A plan as a YAML document, and back. Each mapping is described by a table of its keys; messages
- * name file, line, column, value and what was expected.
+ * A plan from a YAML document. Each mapping is described by a table of its keys; messages name
+ * file, line, column, value and what was expected.
  */
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 #include "plan_build.h"
+#include "plan_keys.h"
 
 #define MAX_YAML (1u << 20) /* bytes of a document */
 
@@ -20,32 +20,9 @@ struct load {
 	struct cw_plan *plan;
 	const char *file;
 	char *err;
-	size_t values; /* taken so far: aliases must not multiply work */
 };
 
-enum value_kind {
-	V_NAME,
-	V_BOOL,
-	V_COUNT,
-	V_OFFSET,
-	V_MS,
-	V_SECONDS,
-	V_ARG,
-	V_ARG_AUTO,
-	V_MATCH,
-	V_NODE
-};
-
-/* One key of a mapping and where its value goes. */
-struct key {
-	const char *name;
-	enum value_kind kind;
-	size_t offset;
-	bool required;
-	int (*node)(struct load *l, yaml_node_t *value); /* for V_NODE */
-};
-
-static const char *const match_names[] = {
+const char *const cw_match_names[] = {
 	[CW_MATCH_NEWEST] = "newest",
 	[CW_MATCH_OLDEST] = "oldest",
 	[CW_MATCH_ALL] = "all",
@@ -155,8 +132,8 @@ static bool parse_arg(const char *s, bool may_auto, uint32_t *out)
 
 static bool parse_match(const char *s, enum cw_match *out)
 {
-	for (size_t i = 0; i < sizeof(match_names) / sizeof(match_names[0]); i++) {
-		if (!strcmp(s, match_names[i])) {
+	for (size_t i = 0; i < sizeof(cw_match_names) / sizeof(cw_match_names[0]); i++) {
+		if (!strcmp(s, cw_match_names[i])) {
 			*out = i;
 			return true;
 		}
@@ -255,8 +232,6 @@ static int load_mapping(struct load *l, const struct key *keys, yaml_node_t *nod
 			return unknown_key(l, keys, name);
 		if (seen & 1ull << (k - keys))
 			return complain(l, name, "key '%s' is given twice: leave one out", k->name);
-		if (++l->values > MAX_YAML)
-			return complain(l, name, "the document repeats too much by aliases");
 		seen |= 1ull << (k - keys);
 		ret = take_value(l, k, value, base);
 		if (ret)
@@ -297,7 +272,7 @@ static const struct key target_keys[] = {
 	{NULL, V_NODE, 0, false, NULL},
 };
 
-static const struct key func_keys[] = {
+const struct key cw_plan_func_keys[] = {
 	{"name", V_NAME, FUNC(name), false, NULL},
 	{"module", V_NAME, FUNC(module), false, NULL},
 	{"offset", V_OFFSET, FUNC(offset), false, NULL},
@@ -306,7 +281,7 @@ static const struct key func_keys[] = {
 	{NULL, V_NODE, 0, false, NULL},
 };
 
-static const struct key hop_keys[] = {
+const struct key cw_plan_hop_keys[] = {
 	{"source", V_NAME, HOP(source), true, NULL},
 	{"source_module", V_NAME, HOP(source_module), false, NULL},
 	{"source_arg", V_ARG, HOP(source_arg), true, NULL},
@@ -318,7 +293,7 @@ static const struct key hop_keys[] = {
 	{NULL, V_NODE, 0, false, NULL},
 };
 
-static const struct key filter_keys[] = {
+const struct key cw_plan_filter_keys[] = {
 	{"min_total_ms", V_MS, FILTER(min_total_ns), false, NULL},
 	{"min_queue_ms", V_MS, FILTER(min_queue_ns), false, NULL},
 	{"min_work_ms", V_MS, FILTER(min_work_ns), false, NULL},
@@ -327,6 +302,12 @@ static const struct key filter_keys[] = {
 	{"diagnostic_interval_ms", V_MS, FILTER(diagnostic_interval_ns), false, NULL},
 	{NULL, V_NODE, 0, false, NULL},
 };
+
+static int too_many(struct load *l, const yaml_node_t *node)
+{
+	return complain(l, node, "one too many: expected at most %d functions and hops",
+			CW_PLAN_MAX);
+}
 
 static int load_func(struct load *l, yaml_node_t *node)
 {
@@ -341,9 +322,9 @@ static int load_func(struct load *l, yaml_node_t *node)
 	}
 	f = cw_plan_grow_funcs(l->plan);
 	if (!f)
-		return -ENOMEM;
+		return too_many(l, node);
 	f->target = true;
-	ret = load_mapping(l, func_keys, node, "a function", f);
+	ret = load_mapping(l, cw_plan_func_keys, node, "a function", f);
 	if (!ret && !f->name && !f->offset)
 		return complain(l, node, "a function has no name: expected name, or offset");
 	return ret;
@@ -353,7 +334,7 @@ static int load_hop(struct load *l, yaml_node_t *node)
 {
 	struct cw_plan_hop *h = cw_plan_grow_hops(l->plan);
 
-	return h ? load_mapping(l, hop_keys, node, "a hop", h) : -ENOMEM;
+	return h ? load_mapping(l, cw_plan_hop_keys, node, "a hop", h) : too_many(l, node);
 }
 
 static int load_target(struct load *l, yaml_node_t *node)
@@ -361,7 +342,7 @@ static int load_target(struct load *l, yaml_node_t *node)
 	struct cw_plan_func *f = cw_plan_grow_funcs(l->plan);
 
 	if (!f)
-		return -ENOMEM;
+		return too_many(l, node);
 	f->target = true;
 	return load_mapping(l, target_keys, node, "target", f);
 }
@@ -378,10 +359,10 @@ static int load_hops(struct load *l, yaml_node_t *node)
 
 static int load_filters(struct load *l, yaml_node_t *node)
 {
-	return load_mapping(l, filter_keys, node, "filters", l->plan);
+	return load_mapping(l, cw_plan_filter_keys, node, "filters", l->plan);
 }
 
-static const struct key plan_keys[] = {
+const struct key cw_plan_keys[] = {
 	{"target", V_NODE, 0, false, load_target},
 	{"functions", V_NODE, 0, false, load_funcs},
 	{"hops", V_NODE, 0, false, load_hops},
@@ -422,7 +403,7 @@ static int load_document(struct load *l, yaml_parser_t *parser)
 		return cw_plan_fail(l->err, -EINVAL,
 				    "%s:1:1: the plan is empty: expected target, functions or hops",
 				    l->file);
-	ret = load_mapping(l, plan_keys, root, "the plan", l->plan);
+	ret = load_mapping(l, cw_plan_keys, root, "the plan", l->plan);
 	if (ret)
 		return ret;
 	if (!yaml_parser_load(parser, &second))
@@ -456,8 +437,6 @@ int cw_plan_from_yaml(struct cw_plan **out, const char *yaml, size_t size, const
 		l.doc = &doc;
 		ret = load_document(&l, &parser);
 		yaml_document_delete(&doc);
-		if (ret == -ENOMEM)
-			cw_plan_fail(err, ret, "%s: out of memory", file);
 	} else {
 		ret = parser_error(&parser, file, err);
 	}
@@ -467,209 +446,4 @@ int cw_plan_from_yaml(struct cw_plan **out, const char *yaml, size_t size, const
 	else
 		*out = l.plan;
 	return ret;
-}
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-struct text {
-	char *mem;
-	size_t n, room;
-};
-
-static int grow(void *arg, unsigned char *data, size_t n)
-{
-	struct text *t = arg;
-
-	if (t->n + n + 1 > t->room) {
-		size_t room = 2 * (t->n + n + 1);
-		char *bigger = realloc(t->mem, room);
-
-		if (!bigger)
-			return 0;
-		t->mem = bigger;
-		t->room = room;
-	}
-	memcpy(t->mem + t->n, data, n);
-	t->n += n;
-	t->mem[t->n] = '\0';
-	return 1;
-}
-
-/* Words that other YAML readers take for something else than text are quoted. */
-static bool plain_word(const char *s)
-{
-	static const char *const taken[] = {"true", "false", "null", "yes", "no",
-					    "on",   "off",   "y",    "n"};
-
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		if (!strcasecmp(s, taken[i]))
-			return false;
-	if (!isalpha((unsigned char)*s) && *s != '_')
-		return false;
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr("_.", *s))
-			return false;
-	return true;
-}
-
-static bool emit_text(yaml_emitter_t *e, const char *s, bool quoted)
-{
-	yaml_event_t ev;
-
-	return yaml_scalar_event_initialize(&ev, NULL, NULL, (yaml_char_t *)s, strlen(s), 1, 1,
-					    quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
-						   : YAML_PLAIN_SCALAR_STYLE) &&
-	       yaml_emitter_emit(e, &ev);
-}
-
-/* value times 10^-decimals, exact and without needless zeros. */
-static void format_scaled(char *buf, size_t size, uint64_t value, int decimals)
-{
-	uint64_t unit = decimals == 6 ? 1000000 : 1000000000;
-	int n = snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64, value / unit, decimals, value % unit);
-
-	while (n > 0 && buf[n - 1] == '0')
-		buf[--n] = '\0';
-	if (n > 0 && buf[n - 1] == '.')
-		buf[n - 1] = '\0';
-}
-
-/* What is read when the key is left out; such values are not written. */
-static bool is_default(const struct key *k, const void *from)
-{
-	switch (k->kind) {
-	case V_NAME:
-		return !*(char *const *)from;
-	case V_MATCH:
-		return *(const enum cw_match *)from == CW_MATCH_NEWEST;
-	case V_COUNT:
-	case V_OFFSET:
-	case V_MS:
-	case V_SECONDS:
-		return !*(const uint64_t *)from;
-	default:
-		return false;
-	}
-}
-
-static bool emit_value(yaml_emitter_t *e, const struct key *k, const void *from)
-{
-	char buf[48];
-
-	switch (k->kind) {
-	case V_NAME:
-		return emit_text(e, *(char *const *)from, !plain_word(*(char *const *)from));
-	case V_BOOL:
-		return emit_text(e, *(const bool *)from ? "true" : "false", false);
-	case V_COUNT:
-		snprintf(buf, sizeof(buf), "%" PRIu64, *(const uint64_t *)from);
-		break;
-	case V_OFFSET:
-		snprintf(buf, sizeof(buf), "0x%" PRIx64, *(const uint64_t *)from);
-		break;
-	case V_MS:
-		format_scaled(buf, sizeof(buf), *(const uint64_t *)from, 6);
-		break;
-	case V_SECONDS:
-		format_scaled(buf, sizeof(buf), *(const uint64_t *)from, 9);
-		break;
-	case V_ARG:
-	case V_ARG_AUTO:
-		snprintf(buf, sizeof(buf), "%u", *(const uint32_t *)from);
-		if (*(const uint32_t *)from == CW_ARG_AUTO)
-			strcpy(buf, "auto");
-		break;
-	case V_MATCH:
-		return emit_text(e, match_names[*(const enum cw_match *)from], false);
-	case V_NODE:
-		return true;
-	}
-	return emit_text(e, buf, false);
-}
-
-static bool emit_pairs(yaml_emitter_t *e, const struct key *keys, const void *base, bool keep_zero)
-{
-	for (const struct key *k = keys; k->name; k++) {
-		const void *from = (const char *)base + k->offset;
-
-		if (k->kind == V_NODE || (is_default(k, from) && !(keep_zero && k->kind == V_MS)))
-			continue;
-		if (!emit_text(e, k->name, false) || !emit_value(e, k, from))
-			return false;
-	}
-	return true;
-}
-
-static bool emit_mapping(yaml_emitter_t *e, const struct key *keys, const void *base,
-			 bool keep_zero)
-{
-	yaml_event_t ev;
-
-	return yaml_mapping_start_event_initialize(&ev, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE) &&
-	       yaml_emitter_emit(e, &ev) && emit_pairs(e, keys, base, keep_zero) &&
-	       yaml_mapping_end_event_initialize(&ev) && yaml_emitter_emit(e, &ev);
-}
-
-/* A list of n structs of size bytes, under its name; nothing for none. */
-static bool emit_list(yaml_emitter_t *e, const char *name, const struct key *keys,
-		      const void *first, size_t n, size_t size)
-{
-	yaml_event_t ev;
-
-	if (!n)
-		return true;
-	if (!emit_text(e, name, false) ||
-	    !yaml_sequence_start_event_initialize(&ev, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE) ||
-	    !yaml_emitter_emit(e, &ev))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!emit_mapping(e, keys, (const char *)first + i * size, false))
-			return false;
-	return yaml_sequence_end_event_initialize(&ev) && yaml_emitter_emit(e, &ev);
-}
-
-static bool any_filter(const struct cw_plan *p)
-{
-	for (const struct key *k = filter_keys; k->name; k++)
-		if (!is_default(k, (const char *)p + k->offset))
-			return true;
-	return false;
-}
-
-static bool emit_plan(yaml_emitter_t *e, const struct cw_plan *p)
-{
-	yaml_event_t ev;
-
-	return yaml_stream_start_event_initialize(&ev, YAML_UTF8_ENCODING) &&
-	       yaml_emitter_emit(e, &ev) &&
-	       yaml_document_start_event_initialize(&ev, NULL, NULL, NULL, 1) &&
-	       yaml_emitter_emit(e, &ev) &&
-	       yaml_mapping_start_event_initialize(&ev, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE) &&
-	       yaml_emitter_emit(e, &ev) && emit_pairs(e, plan_keys, p, true) &&
-	       emit_list(e, "functions", func_keys, p->funcs, p->nfuncs, sizeof(*p->funcs)) &&
-	       emit_list(e, "hops", hop_keys, p->hops, p->nhops, sizeof(*p->hops)) &&
-	       (!any_filter(p) ||
-		(emit_text(e, "filters", false) && emit_mapping(e, filter_keys, p, false))) &&
-	       yaml_mapping_end_event_initialize(&ev) && yaml_emitter_emit(e, &ev) &&
-	       yaml_document_end_event_initialize(&ev, 1) && yaml_emitter_emit(e, &ev) &&
-	       yaml_stream_end_event_initialize(&ev) && yaml_emitter_emit(e, &ev);
-}
-
-char *cw_plan_to_yaml(const struct cw_plan *p)
-{
-	struct text t = {0};
-	yaml_emitter_t e;
-	bool ok;
-
-	if (!yaml_emitter_initialize(&e))
-		return NULL;
-	yaml_emitter_set_output(&e, grow, &t);
-	yaml_emitter_set_unicode(&e, 1);
-	yaml_emitter_set_width(&e, -1);
-	ok = emit_plan(&e, p);
-	yaml_emitter_delete(&e);
-	if (ok)
-		return t.mem;
-	free(t.mem);
-	return NULL;
 }
