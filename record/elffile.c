@@ -73,8 +73,8 @@ int cw_elf_open(Elf **out, int fd, const char *path, char *err)
 	rc = check_regular(fd, path, err);
 	if (rc)
 		return rc;
-	/* Mapped, so that a large file costs address space and page cache instead of memory. */
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	/* Read, not mapped: a file that is cut short meanwhile must not kill the recorder. */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf) {
 		if (err)
 			snprintf(err, CW_ERR, "cannot read %s: %s", path, elf_errmsg(-1));

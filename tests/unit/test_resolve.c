@@ -268,15 +268,35 @@ static void test_other_files(void **state)
 	refuse_file("a.o", -ENOEXEC, "does not hold the code of plain");
 }
 
+/* The number of sections in the file's header becomes 0. */
+static int without_sections(void)
+{
+	char path[64];
+	uint8_t zeros[24] = {0};
+	int fd;
+
+	run("cp lib.so nosections.so");
+	snprintf(path, sizeof(path), "%s/nosections.so", dir);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, zeros, 8, 40), 8);
+	assert_int_equal(pwrite(fd, zeros, 4, 60), 4);
+	return fd;
+}
+
 static void test_build_id(void **state)
 {
-	uint8_t id[24];
+	uint8_t id[24], again[24];
 	char hex[64] = "", line[64] = "", cmd[160];
 	FILE *f;
-	int i;
+	int i, fd;
 
 	(void)state;
 	assert_int_equal(cw_elf_build_id(lib_fd, id), 20);
+	fd = without_sections();
+	assert_int_equal(cw_elf_build_id(fd, again), 20);
+	assert_memory_equal(id, again, 20);
+	close(fd);
 	for (i = 0; i < 20; i++)
 		sprintf(hex + 2 * i, "%02x", id[i]);
 	snprintf(cmd, sizeof(cmd), "readelf -n %s | awk '/Build ID/ { print $3 }'", lib);
