@@ -249,8 +249,9 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 	if (fd >= 0)
 		file = cw_file_note(i->prev, fd, i->ts);
 	if (s) {
-		ustack = cw_user_stack(ctx, s, p, i->prev, &sc.regs, i->prev_pid, i->ts);
+		/* In this order the verifier needs a fifth of the steps. */
 		kstack = cw_kernel_stack(ctx, s, &sc, i->prev, i->state, i->ts);
+		ustack = cw_user_stack(ctx, s, p, i->prev, &sc.regs, i->prev_pid, i->ts);
 	}
 	r = cw_reserve(CW_SCHED_BLOCK, sizeof(*r), i->ts);
 	if (!r)
