@@ -234,6 +234,10 @@ SELECT
 	printf('0x%016x', o.arg1) AS address,
 	-- Thread that woke it; NULL unknown, a timeout or an interrupt.
 	o.waker_utid AS waker_utid,
+	-- Thread id of the waker, as the recorder's user saw it; NULL as above.
+	coalesce(k.rec_tid, k.tid) AS waker_tid,
+	-- Name of the waker.
+	k.name AS waker_name,
 	-- 'observed': the waker was inside a wake on that address; 'candidate': it is only known to
 	-- have made the thread runnable (signal, requeue); NULL: no waker is known.
 	CASE WHEN o.waker_utid IS NULL THEN NULL
@@ -258,4 +262,5 @@ SELECT
 FROM offcpu o
 JOIN syscall_name y ON y.syscall = o.syscall
 	AND y.name IN ('futex', 'futex_wait', 'futex_waitv')
-LEFT JOIN syscall_name w ON w.syscall = o.waker_syscall;
+LEFT JOIN syscall_name w ON w.syscall = o.waker_syscall
+LEFT JOIN thread k ON k.utid = o.waker_utid;
