@@ -55,7 +55,17 @@ static bool dangerous(unsigned int c)
 	       c == 0x2029 || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Write at most n bytes of text; returns the columns used. out may be NULL to measure. */
+/* Bytes at s that need no thought: printable ASCII. */
+static size_t plain(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f)
+		n++;
+	return n;
+}
+
+/* Write text; returns the columns used. out may be NULL to measure. */
 static int put_safe(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -63,12 +73,13 @@ static int put_safe(FILE *out, const char *text)
 	int columns = 0;
 
 	while (*s) {
-		int n = decode(s, &c);
+		size_t run = plain(s);
+		int n = run ? (int)run : decode(s, &c);
 
-		if (n && !dangerous(c)) {
+		if (run || (n && !dangerous(c))) {
 			if (out)
 				fwrite(s, 1, (size_t)n, out);
-			columns++;
+			columns += run ? n : 1;
 			s += n;
 			continue;
 		}
@@ -100,11 +111,12 @@ void cw_print_json(FILE *out, const char *json)
 	/* Outside of strings JSON text from SQLite is plain ASCII, so an escape is always in one.
 	 */
 	while (*s) {
-		int n = decode(s, &c);
+		size_t run = plain(s);
+		int n = run ? (int)run : decode(s, &c);
 
 		if (!n)
 			fputs("\\ufffd", out);
-		else if (dangerous(c))
+		else if (!run && dangerous(c))
 			fprintf(out, "\\u%04x", c);
 		else
 			fwrite(s, 1, (size_t)n, out);

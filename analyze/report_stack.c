@@ -62,23 +62,30 @@ static const char *text_at(sqlite3_stmt *s, int col, const char *missing)
 	return (const char *)sqlite3_column_text(s, col) ?: missing;
 }
 
-/* A source path that does not fit is cut to its last directory and name. */
+/* A source path that does not fit is cut to its last directory and name, or to the name. */
 static const char *short_path(const struct cw_text *t, const char *path, int columns)
 {
+	int whole = cw_print_columns(path);
 	const char *cut = path + strlen(path);
-	int slashes = 0;
+	const char *name = path, *tail = path;
 
-	if (!t->width || columns <= t->width)
+	if (!t->width || columns + whole <= t->width)
 		return path;
-	while (cut > path && slashes < 2)
-		slashes += *--cut == '/';
-	return slashes == 2 ? cut + 1 : path;
+	for (int slashes = 0; cut > path && slashes < 2;) {
+		if (*--cut != '/')
+			continue;
+		name = slashes++ ? name : cut + 1;
+		tail = cut + 1;
+	}
+	return columns + cw_print_columns(tail) <= t->width ? tail : name;
 }
 
 static void print_frame(struct cw_text *t, const char *prefix, sqlite3_stmt *s)
 {
 	const char *file = text_at(s, FILE_NAME, NULL);
 	const char *function = text_at(s, FUNCTION, "??");
+	char line[16];
+	bool inlined;
 	int columns;
 
 	if (prefix)
@@ -87,17 +94,18 @@ static void print_frame(struct cw_text *t, const char *prefix, sqlite3_stmt *s)
 	else
 		cw_line_begin(t, 2, CW_PLAIN, "#%-3d %s %-20s", sqlite3_column_int(s, DEPTH),
 			      text_at(s, ADDRESS, ""), text_at(s, MODULE, "??"));
-	columns = t->column + 1 + cw_print_columns(function);
+	inlined = sqlite3_column_int(s, INLINED);
+	columns = t->column + 1 + cw_print_columns(function) + (inlined ? 10 : 0);
 	fputc(' ', t->out);
 	cw_styled(t, CW_BOLD, function);
-	if (sqlite3_column_int(s, INLINED))
+	if (inlined)
 		fputs(" (inlined)", t->out);
 	if (file) {
 		fputs(" at ", t->out);
-		columns += 10 + cw_print_columns(file);
+		columns += 4 + snprintf(line, sizeof(line), ":%d", sqlite3_column_int(s, LINE));
 		cw_styled(t, CW_PLAIN, short_path(t, file, columns));
 		if (sqlite3_column_type(s, LINE) != SQLITE_NULL)
-			fprintf(t->out, ":%d", sqlite3_column_int(s, LINE));
+			fputs(line, t->out);
 	}
 	cw_line_end(t);
 }

@@ -23,13 +23,16 @@ static const char *info(sqlite3 *db, const char *key, char *buf, size_t size)
 	return value;
 }
 
+/* A line that wraps between its words. */
 static void head_line(struct cw_report *r, struct cw_text *t, const char *label, const char *key)
 {
-	char buf[2048];
+	char buf[2048], *rest = buf;
 
 	if (!info(r->db, key, buf, sizeof(buf)))
 		return;
-	cw_line_begin(t, 0, CW_PLAIN, "%-9s %s", label, buf);
+	cw_line_begin(t, 0, CW_PLAIN, "%-9s", label);
+	for (char *word; (word = strsep(&rest, " "));)
+		cw_field(t, CW_PLAIN, "%s", word);
 	cw_line_end(t);
 }
 
