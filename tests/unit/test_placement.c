@@ -247,7 +247,7 @@ static const char text[] = "some text to look at";
 static __attribute__((noinline)) long run(any_fn fn, uint8_t *at, int32_t adjust)
 {
 	uintptr_t page = (uintptr_t)at & ~4095ul;
-	long r = 0;
+	unsigned long r = 0;
 
 	assert_int_equal(mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
 	bp.at = at;
@@ -256,9 +256,9 @@ static __attribute__((noinline)) long run(any_fn fn, uint8_t *at, int32_t adjust
 	bp.hits = 0;
 	*at = 0xcc;
 	for (long i = 0; i < 10; i++)
-		r = r * 31 + fn(text, i * 3, i + 'a', 4, 5, 6, 7, 8);
+		r = r * 31 + (unsigned long)fn(text, i * 3, i + 'a', 4, 5, 6, 7, 8);
 	*at = bp.byte;
-	return r;
+	return (long)r;
 }
 
 static void check_function(const char *lib, int fd, void *handle, const char *name, bool ret,

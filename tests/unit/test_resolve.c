@@ -307,6 +307,41 @@ static void test_build_id(void **state)
 	assert_string_equal(line, hex);
 }
 
+/* Wrong bytes in headers and symbol tables: any answer, but no crash. */
+static void test_damaged(void **state)
+{
+	static uint8_t good[1 << 20], bad[1 << 20];
+	ssize_t size = pread(lib_fd, good, sizeof(good), 0);
+	struct cw_func fn;
+	char err[CW_ERR], path[64];
+	uint8_t id[24];
+
+	(void)state;
+	assert_true(size > 4096 && size < (ssize_t)sizeof(good));
+	snprintf(path, sizeof(path), "%s/bad.so", dir);
+	for (unsigned int i = 0; i < 1000; i++) {
+		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+		srandom(i);
+		memcpy(bad, good, (size_t)size);
+		for (int j = 0; j < 4; j++) {
+			size_t at = (size_t)random() % (size_t)size;
+
+			/* Headers are small and matter most. */
+			if (j < 2)
+				at = j ? (size_t)size - 1 - at % 2200 : 4 + at % 700;
+			bad[at] = (uint8_t)random();
+		}
+		assert_int_equal(write(fd, bad, (size_t)size), size);
+		cw_resolve_symbol(fd, path, "plain", &fn, err);
+		cw_resolve_symbol(fd, path, "versioned@V1", &fn, err);
+		cw_resolve_symbol(fd, path, "ns::nowhere", &fn, err);
+		cw_resolve_offset(fd, path, 0x1100, &fn, err);
+		cw_elf_build_id(fd, id);
+		close(fd);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_clones),      cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_nearest),     cmocka_unit_test(test_offset),
 		cmocka_unit_test(test_other_files), cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
