@@ -269,14 +269,17 @@ static int make_kept(sqlite3 **out, const struct cw_open_opts *o, const char *ke
 	struct stat st;
 	int err;
 
-	if (!stat(o->database, &st) && st.st_size > 0) {
-		err = S_ISREG(st.st_mode) ? cw_database_open_file(&old, o->database) : -EINVAL;
+	if (!stat(o->database, &st)) {
+		if (!S_ISREG(st.st_mode))
+			return cw_fail(-EINVAL, "cannot write %s: it is no regular file",
+				       o->database);
+		err = st.st_size ? cw_database_open_file(&old, o->database) : 0;
 		sqlite3_close(old);
 		if (err == -EINVAL || err == -ENOENT)
-			return cw_fail(-EEXIST,
-				       "%s exists and is no callweave database: choose "
-				       "another name",
-				       o->database);
+			return cw_fail(
+				-EEXIST,
+				"%s exists and is no callweave database: choose another name",
+				o->database);
 	}
 	err = make_file(out, o, o->database, key);
 	if (err == -EACCES || err == -ENOSPC)

@@ -257,9 +257,10 @@ static void chain_counts(struct cw_report *r, struct cw_text *t)
 				       " USING(chain_id) WHERE flags <> ''",
 				       0);
 
-	cw_line_begin(t, 0, CW_BOLD, "%s chains", cw_number(buf, r->chains));
+	cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, r->chains));
 	if (all != r->chains)
-		cw_field(t, CW_PLAIN, "of %s match", cw_number(buf, all));
+		cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
+	cw_field(t, CW_BOLD, "chains");
 	if (incomplete)
 		cw_field(t, CW_WARN, "incomplete=%s", cw_number(buf, incomplete));
 	if (flagged)
@@ -283,9 +284,10 @@ int cw_report_summary(struct cw_report *r, struct cw_text *t)
 	} else {
 		int64_t all = cw_query_int(r->db, "SELECT count(*) FROM slice", 0);
 
-		cw_line_begin(t, 0, CW_BOLD, "%s calls", cw_number(buf, r->calls));
+		cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, r->calls));
 		if (all != r->calls)
-			cw_field(t, CW_PLAIN, "of %s match", cw_number(buf, all));
+			cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
+		cw_field(t, CW_BOLD, "calls");
 		cw_line_end(t);
 	}
 	if (!err)

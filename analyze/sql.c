@@ -168,7 +168,7 @@ static int sql_error(sqlite3 *db, bool denied, bool raw)
 	const char *text = sqlite3_errmsg(db);
 
 	if (denied)
-		return cw_fail(-EPERM, "SQL error: only reading is allowed: %s", text);
+		return cw_fail(-EPERM, "SQL error: the database is read-only here: %s", text);
 	if (!raw && strstr(text, "no such table: raw_"))
 		return cw_fail(-EINVAL,
 			       "SQL error: %s; the raw_ tables need the capture file itself", text);
@@ -192,7 +192,7 @@ static int run_statements(sqlite3 *db, const char *sql, enum cw_format format, F
 		denied = !sqlite3_stmt_readonly(stmt);
 		if (denied) {
 			sqlite3_finalize(stmt);
-			return cw_fail(-EPERM, "SQL error: only reading is allowed");
+			return cw_fail(-EPERM, "SQL error: the database is read-only here");
 		}
 		if (!first && format != CW_FORMAT_JSONL)
 			fputc('\n', out);

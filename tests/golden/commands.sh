@@ -78,7 +78,7 @@ for query in 'DELETE FROM slice' 'CREATE TABLE t(a)' 'CREATE TEMP TABLE t(a)' 'D
 	"VACUUM INTO '$dir/v.db'" "ATTACH '$dir/v.db' AS v" 'PRAGMA query_only=0' 'PRAGMA user_version=7' \
 	'PRAGMA journal_mode=wal' "SELECT load_extension('x')" 'INSERT INTO loss SELECT * FROM loss' \
 	"SELECT 1; UPDATE slice SET ts = 0"; do
-	expect 1 'SQL error: only reading' sql "$db" "$query"
+	expect 1 'SQL error: the database is read-only' sql "$db" "$query"
 done
 [ ! -e "$dir/v.db" ] || { echo "a query wrote a file"; failed=1; }
 expect 1 'cannot read the query' sql "$db" "@$dir/nofile"

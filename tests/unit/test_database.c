@@ -220,6 +220,9 @@ static void test_kept(void **state)
 	fputs("a letter", f);
 	fclose(f);
 	assert_int_equal(open_it(&o), -EEXIST);
+	/* A device must not be replaced by a file. */
+	o.database = "/dev/null";
+	assert_int_equal(open_it(&o), -EINVAL);
 	assert_int_equal(imports, 2);
 }
 
