@@ -169,7 +169,7 @@ static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *pa
 	int err;
 
 	if (!tmp)
-		return errno == ENOSPC ? -ENOSPC : -EACCES;
+		return -EACCES;
 	if (sqlite3_open_v2(tmp, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		err = cw_fail(-EIO, "cannot write %s: %s", tmp, sqlite3_errmsg(db));
 	else
@@ -282,9 +282,8 @@ static int make_kept(sqlite3 **out, const struct cw_open_opts *o, const char *ke
 				o->database);
 	}
 	err = make_file(out, o, o->database, key);
-	if (err == -EACCES || err == -ENOSPC)
-		cw_say("cannot write %s: %s", o->database,
-		       err == -ENOSPC ? "no space left on the device" : strerror(errno));
+	if (err == -EACCES) /* what else went wrong was said where it did */
+		cw_say("cannot write %s: %s", o->database, strerror(errno));
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "commands.h"
 
@@ -45,6 +46,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE instead, which ends quietly */
 	argp_err_exit_status = 2;
+	setenv("ARGP_HELP_FMT", "rmargin=100", 0);
 	if (argc < 2) {
 		usage(stderr);
 		return 2;
