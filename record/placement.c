@@ -5,9 +5,11 @@
  * single-stepped, so a probe may move a few instructions behind the entry, where nothing but the
  * entry leads to: compilers do put loop heads right behind it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include "capture.h"
 #include "elffile.h"
@@ -30,12 +32,24 @@
 #define OWN_MODE CS_MODE_ARM
 #endif
 
+/* Linux 6.18 learned to emulate nops of several bytes. */
+static bool kernel_knows_wide_nops(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 6 || (major == 6 && minor >= 18);
+}
+
 /* The code of a function, and where to read what it jumps to. Addresses count from its entry. */
 struct body {
 	csh handle;
 	const uint8_t *code;
 	size_t size;
 	bool whole;      /* code is all of it, not only the beginning */
+	bool wide_nops;  /* the kernel emulates them */
 	int fd;          /* -1: nothing can be read */
 	uint64_t offset; /* of the entry in the file */
 };
@@ -54,7 +68,7 @@ static uint32_t find_cheap(const struct body *b, bool want_return, uint32_t *dep
 
 		if (!cs_disasm_iter(b->handle, &here, &left, &at, insn))
 			break;
-		if (cw_x86_is_emulated(insn->bytes, insn->size)) {
+		if (cw_x86_is_emulated(insn->bytes, insn->size, b->wide_nops)) {
 			/* At `push %rbp` the kernel takes the top of the stack for the caller. */
 			if (!*depth || insn->bytes[0] != 0x55)
 				found = (uint32_t)insn->address;
@@ -143,7 +157,7 @@ static void stay(const struct body *b, struct cw_placement *out)
 	uint64_t addr = 0;
 
 	if (insn && cs_disasm_iter(b->handle, &code, &size, &addr, insn) &&
-	    !cw_x86_is_emulated(insn->bytes, insn->size))
+	    !cw_x86_is_emulated(insn->bytes, insn->size, b->wide_nops))
 		out->flags |= CW_PROBE_SINGLE_STEPPED;
 	if (insn)
 		cs_free(insn, 1);
@@ -155,6 +169,7 @@ static void place(struct body *b, bool want_return, struct cw_placement *out)
 
 	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &b->handle) != CS_ERR_OK)
 		return;
+	b->wide_nops = kernel_knows_wide_nops();
 	if (b->whole) {
 		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_ON);
 		probe = find_cheap(b, want_return, &depth);

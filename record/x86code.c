@@ -18,7 +18,7 @@ static size_t opcode_at(const uint8_t *code, size_t len, uint8_t *rex)
 	return *rex ? i + 1 : i;
 }
 
-/* The forms of nop that the kernel itself writes; it knows them by their bytes (linux 6.18). */
+/* The forms of nop that the kernel itself writes; it knows them by their bytes. */
 static bool is_kernel_nop(const uint8_t *code, size_t len)
 {
 	static const uint8_t nops[][9] = {
@@ -34,7 +34,7 @@ static bool is_kernel_nop(const uint8_t *code, size_t len)
 }
 
 /* Follows branch_setup_xol_ops and push_setup_xol_ops of arch/x86/kernel/uprobes.c. */
-bool cw_x86_is_emulated(const uint8_t *code, size_t len)
+bool cw_x86_is_emulated(const uint8_t *code, size_t len, bool wide_nops)
 {
 	uint8_t rex, op;
 	size_t at = opcode_at(code, len, &rex);
@@ -42,7 +42,7 @@ bool cw_x86_is_emulated(const uint8_t *code, size_t len)
 	if (at >= len)
 		return false;
 	if (is_kernel_nop(code, len))
-		return true;
+		return wide_nops;
 	op = code[at];
 	if (op == 0x90)
 		return !(rex & 1); /* with REX.B it is an exchange */

@@ -8,8 +8,11 @@
 #include <stdint.h>
 #include <capstone/capstone.h>
 
-/* Whether the kernel emulates the instruction under a uprobe instead of single-stepping it. */
-bool cw_x86_is_emulated(const uint8_t *code, size_t len);
+/*
+ * Whether the kernel emulates the instruction under a uprobe instead of single-stepping it.
+ * wide_nops: it is Linux 6.18 or newer, which knows nops of several bytes.
+ */
+bool cw_x86_is_emulated(const uint8_t *code, size_t len, bool wide_nops);
 
 /* What control flow an instruction makes. */
 enum cw_x86_flow { CW_FLOW_NONE, CW_FLOW_DIRECT, CW_FLOW_INDIRECT };

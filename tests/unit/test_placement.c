@@ -22,6 +22,7 @@
 #include <cmocka.h>
 #include "../../format/records.h"
 #include "../../record/placement.h"
+#include "../../record/x86code.h"
 
 #ifdef __x86_64__
 
@@ -49,11 +50,22 @@ static void test_cheap_entries(void **state)
 	expect(PLACE("\x55\xc3", false), 0, 0, 0);                           /* push rbp */
 	expect(PLACE("\x41\x57\x41\x5f\xc3", true), 0, 0, 0);                /* push r15 */
 	expect(PLACE("\x90\xc3", false), 0, 0, 0);                           /* nop */
-	expect(PLACE("\x0f\x1f\x44\x00\x00\xc3", false), 0, 0, 0);           /* 5-byte nop */
 	expect(PLACE("\xe9\x10\x00\x00\x00", true), 0, 0, 0);                /* jmp */
 	expect(PLACE("\x31\xc0\xc3", false), 0, 0, CW_PROBE_SINGLE_STEPPED); /* xor; ret */
 	expect(PLACE("", false), 0, 0, 0);
 	expect(PLACE("\x06", false), 0, 0, 0); /* not an instruction */
+}
+
+/* Nops of several bytes are cheap from Linux 6.18 on, and in the way before. */
+static void test_wide_nops(void **state)
+{
+	struct cw_placement at = PLACE("\x0f\x1f\x44\x00\x00\x55\x5d\xc3", false);
+
+	(void)state;
+	assert_false(cw_x86_is_emulated((const uint8_t *)"\x0f\x1f\x44\x00\x00", 5, false));
+	assert_true(cw_x86_is_emulated((const uint8_t *)"\x0f\x1f\x44\x00\x00", 5, true));
+	assert_true(cw_x86_is_emulated((const uint8_t *)"\x66\x90", 2, false));
+	assert_true(at.placed == ADDR || (at.placed == ADDR + 5 && at.flags == CW_PROBE_MOVED));
 }
 
 static void test_moves(void **state)
@@ -382,9 +394,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cheap_entries),  cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_stays),          cmocka_unit_test(test_reach),
-		cmocka_unit_test(test_compiled),       cmocka_unit_test(test_frame_pointers),
-		cmocka_unit_test(test_inner_function),
+		cmocka_unit_test(test_wide_nops),      cmocka_unit_test(test_stays),
+		cmocka_unit_test(test_reach),          cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_frame_pointers), cmocka_unit_test(test_inner_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
