@@ -26,6 +26,8 @@ struct {
 /* Bumped by the recorder. */
 volatile __u32 cw_epoch __weak = 1;
 volatile __u32 cw_loss_gen __weak = 1;
+/* Set by the recorder: nothing happens any more. Detaching takes its time, and not all at once. */
+volatile __u32 cw_stopped __weak = 0;
 
 /*
  * Uprobe programs can be preempted by others on the same CPU, hence atomics. A window is started

@@ -141,7 +141,7 @@ int cw_process_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (cfg.match_exec)
 		still = cw_runs_elf(task);
-	if (!was && !still)
+	if (cw_stopped || (!was && !still))
 		return 0;
 	bpf_map_delete_elem(&threads, &old_tid);
 	if (still) {

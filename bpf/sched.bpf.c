@@ -288,7 +288,7 @@ int cw_sched_switch(struct bpf_raw_tracepoint_args *ctx)
 		/* clang would combine the two pointers into one test, which the verifier refuses.
 		 */
 		barrier_var(n);
-		if (!n && !(waiting && *waiting > 0))
+		if (!n && (cw_stopped || !(waiting && *waiting > 0)))
 			return 0;
 	}
 

@@ -115,6 +115,9 @@ static __always_inline __u64 cw_stack_take(void *ctx, struct cw_slot *s,
 		cw_walk_user(r->frames, &s->walked, &q->regs);
 		if (s->walked.trampolines)
 			cw_true_returns(r->frames, &s->walked, current);
+		/* A frame pointer that led nowhere: it is used for something else. */
+		if (s->walked.n == 1 && q->regs.bp)
+			flags |= CW_STACK_NO_FP;
 	}
 	if (!s->walked.n)
 		return 0;

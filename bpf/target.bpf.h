@@ -30,8 +30,11 @@ struct {
 	__type(value, __u64);
 } others __weak SEC(".maps");
 
+/* The state of a traced thread; NULL for all others, and for all once the recorder has stopped. */
 static __always_inline struct cw_tstate *cw_thread_find(__u32 tid)
 {
+	if (cw_stopped)
+		return NULL;
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 

@@ -15,11 +15,13 @@
 #include "resolve.h"
 #include "snapshot.h"
 
-#define TICK_MS     20
-#define POLL_NS     100000000ull
-#define EMBED_NS    1000000000ull
-#define EPOCH_BYTES (64ull << 20)
-#define PLAN_PIECE  60000
+#define TICK_MS       20
+#define POLL_NS       100000000ull
+#define EMBED_NS      1000000000ull
+#define EPOCH_BYTES   (64ull << 20)
+#define PLAN_PIECE    60000
+#define REST_ROUNDS   100
+#define REST_PAUSE_NS 5000000l
 
 enum { ON_RING, ON_SIGNAL, ON_EXIT };
 
@@ -29,7 +31,8 @@ struct cw_drain {
 	struct cw_pidset known;  /* processes described */
 	struct cw_pidset traced; /* processes traced */
 	int epoll;
-	uint64_t counted; /* calls of the last function */
+	uint64_t counted;               /* calls of the last function */
+	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
 	uint32_t child; /* of --exec, until it has executed its program; kernel-global */
 	bool enough;
@@ -103,8 +106,12 @@ static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 	const struct cw_rec *rec = data;
 	int rc;
 
-	if (d->enough)
+	d->received++;
+	if (d->enough) {
+		d->thrown_away++;
+		cw_losses_discard(d->s.losses, rec->type, rec->cpu);
 		return 0;
+	}
 	rc = cw_writer_append(d->s.writer, rec);
 	if (rc)
 		return rc;
@@ -261,11 +268,34 @@ int cw_drain_run(struct cw_drain *d)
 	return reason;
 }
 
+/* Records emitted, whatever became of them after. */
+static uint64_t all_emitted(struct cw_drain *d)
+{
+	uint64_t n = d->thrown_away;
+	uint32_t kind;
+
+	for (kind = 0; kind < CW_KINDS; kind++)
+		n += cw_losses_emitted(d->s.losses, kind);
+	return n;
+}
+
+/* A program that was interrupted in the middle of a record holds up those behind it. */
 int cw_drain_rest(struct cw_drain *d)
 {
-	int rc = carry(d);
+	const struct timespec pause = {.tv_nsec = REST_PAUSE_NS};
+	int rc, i;
 
-	return rc ? rc : cw_modules_embed(d->s.modules);
+	for (i = 0; i < REST_ROUNDS; i++) {
+		rc = carry(d);
+		if (!rc)
+			rc = cw_losses_poll(d->s.losses);
+		if (rc)
+			return rc;
+		if (d->received >= all_emitted(d))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return cw_modules_embed(d->s.modules);
 }
 
 void cw_drain_free(struct cw_drain *d)

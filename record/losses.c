@@ -22,6 +22,7 @@ struct cw_losses {
 	unsigned int cpus;
 	struct cw_count *now; /* of one kind, by CPU */
 	uint64_t *reported;   /* lost so far, [kind][cpu] */
+	uint64_t *discarded;  /* on purpose, [kind][cpu] */
 	uint64_t emitted[NKINDS], lost[NKINDS], missed[NKINDS];
 	uint64_t last_poll;
 };
@@ -45,8 +46,9 @@ struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w)
 	l->cpus = cw_probes_cpus(pr);
 	l->now = calloc(l->cpus, sizeof(*l->now));
 	l->reported = calloc(l->cpus * NKINDS, sizeof(*l->reported));
+	l->discarded = calloc(l->cpus * NKINDS, sizeof(*l->discarded));
 	l->last_poll = mono_ns();
-	if (l->now && l->reported)
+	if (l->now && l->reported && l->discarded)
 		return l;
 	cw_losses_free(l);
 	return NULL;
@@ -119,7 +121,7 @@ int cw_losses_poll(struct cw_losses *l)
 			continue;
 		l->emitted[k] = l->lost[k] = 0;
 		for (cpu = 0; !rc && cpu < l->cpus; cpu++) {
-			l->emitted[k] += l->now[cpu].emitted;
+			l->emitted[k] += l->now[cpu].emitted - l->discarded[k * l->cpus + cpu];
 			l->lost[k] += l->now[cpu].lost;
 			rc = report_cpu(l, k, cpu, gen, now);
 		}
@@ -146,7 +148,7 @@ int cw_losses_finish(struct cw_losses *l)
 				continue;
 			r.h.cpu = cpu;
 			r.kind = kinds[k];
-			r.emitted = l->now[cpu].emitted;
+			r.emitted = l->now[cpu].emitted - l->discarded[k * l->cpus + cpu];
 			r.lost = l->now[cpu].lost;
 			rc = cw_writer_append(l->w, &r.h);
 		}
@@ -161,6 +163,14 @@ static size_t kind_index(uint32_t kind)
 	for (k = 0; k < NKINDS && kinds[k] != kind; k++)
 		;
 	return k;
+}
+
+void cw_losses_discard(struct cw_losses *l, uint32_t kind, uint32_t cpu)
+{
+	size_t k = kind_index(kind);
+
+	if (k < NKINDS && cpu < l->cpus)
+		l->discarded[k * l->cpus + cpu]++;
 }
 
 uint64_t cw_losses_emitted(const struct cw_losses *l, uint32_t kind)
@@ -190,5 +200,6 @@ void cw_losses_free(struct cw_losses *l)
 		return;
 	free(l->now);
 	free(l->reported);
+	free(l->discarded);
 	free(l);
 }

@@ -12,6 +12,9 @@ struct cw_losses;
 struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w);
 /* Write lost records for what was lost since the last call. */
 int cw_losses_poll(struct cw_losses *l);
+/* A record of this type from this CPU was thrown away on purpose: it is as if it had not happened.
+ */
+void cw_losses_discard(struct cw_losses *l, uint32_t kind, uint32_t cpu);
 /* The same, then counter records; nothing may be emitted any more. */
 int cw_losses_finish(struct cw_losses *l);
 /* Of one record type, on all CPUs, as of the last poll. */

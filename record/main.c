@@ -112,7 +112,8 @@ static int step_writer(struct recording *r)
 
 	cw_header_keys_free(meta);
 	if (rc)
-		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output, cw_output_reason(rc));
+		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output,
+			 cw_output_reason(rc));
 	r->plan_yaml = cw_plan_to_yaml(r->opt.plan);
 	if (rc || !r->plan_yaml)
 		return rc ? rc : -ENOMEM;
@@ -205,7 +206,7 @@ static int step_finish(struct recording *r)
 	struct cw_writer_stats st;
 
 	second_signal_kills(r);
-	cw_probes_detach(r->probes);
+	cw_probes_stop(r->probes);
 	cw_child_stop(r->target.child);
 	if (!rc)
 		rc = cw_drain_rest(r->drain);

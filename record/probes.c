@@ -336,6 +336,11 @@ uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid)
 	return global;
 }
 
+void cw_probes_stop(struct cw_probes *pr)
+{
+	pr->skel->bss->cw_stopped = 1;
+}
+
 void cw_probes_detach(struct cw_probes *pr)
 {
 	while (pr->nfds)

@@ -28,7 +28,10 @@ int cw_probes_seed(struct cw_probes *pr);
 /* Kernel-global id of a wanted process; 0 when it was not found. */
 uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid);
 
-/* Detach the programs: no event happens after this. */
+/* No event is recorded from now on; one that is being recorded may still come. */
+void cw_probes_stop(struct cw_probes *pr);
+
+/* Detach the programs. Takes long on a busy host, so it comes after all else. */
 void cw_probes_detach(struct cw_probes *pr);
 
 int cw_probes_ring_fd(const struct cw_probes *pr);
