@@ -66,5 +66,6 @@ int main(int argc, char **argv)
 		argv[1] = name; /* as usage messages call it */
 		return commands[i].run(argc - 1, argv + 1);
 	}
+	argv[0] = (char *)"callweave-analyze";
 	return cw_cmd_report(argc, argv);
 }

@@ -71,8 +71,8 @@ static void get_ms(struct argp_state *state, const char *name, const char *arg, 
 
 static void get_count(struct argp_state *state, const char *name, const char *arg, uint64_t *out)
 {
-	if (!cw_parse_count(arg, 1, INT32_MAX, out))
-		argp_error(state, "--%s %s: give a whole number above 0", name, arg);
+	if (!cw_parse_count(arg, 0, INT32_MAX, out))
+		argp_error(state, "--%s %s: give a whole number", name, arg);
 }
 
 static void get_moment(struct argp_state *state, const char *name, const char *arg,
@@ -169,13 +169,40 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
 
+/* The filters that were recorded with the plan hold where the command line does not say otherwise.
+ */
+static void take_plan_filters(struct cw_report *r)
+{
+	char *yaml = cw_query_text(r->db, "SELECT value FROM capture_info WHERE key = 'plan'");
+	struct cw_plan_filters none = {0};
+	const struct cw_plan_filters *p = &none;
+	struct cw_filters *f = &r->filters;
+	struct cw_plan *plan = NULL;
+	char err[CW_PLAN_ERR];
+
+	if (yaml && !cw_plan_from_yaml(&plan, yaml, strlen(yaml), "the capture's plan", err))
+		p = &plan->filters;
+	if (f->min_total_ns == CW_UNSET)
+		f->min_total_ns = p->min_total_ns;
+	if (f->min_queue_ns == CW_UNSET)
+		f->min_queue_ns = p->min_queue_ns;
+	if (f->min_work_ns == CW_UNSET)
+		f->min_work_ns = p->min_work_ns;
+	if (f->max_events == CW_UNSET)
+		f->max_events = p->max_events;
+	cw_plan_free(plan);
+	free(yaml);
+}
+
 static int run(struct args *a)
 {
 	struct cw_report *r = &a->report;
 	int err = cw_database_open(&r->db, &a->input.open);
 
-	if (!err)
+	if (!err) {
+		take_plan_filters(r);
 		err = cw_report_select(r);
+	}
 	if (err)
 		return 1;
 	r->out = stdout;
@@ -192,7 +219,7 @@ static int run(struct args *a)
 
 int cw_cmd_report(int argc, char **argv)
 {
-	struct args a = {0};
+	struct args a = {.report.filters = {CW_UNSET, CW_UNSET, CW_UNSET, CW_UNSET}};
 	int status;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))

@@ -10,10 +10,13 @@
 #include "print.h"
 #include "text.h"
 
-/* Filters of report; 0, NULL or not set where none was given. */
+/*
+ * Filters of report; 0, NULL or not set where there is none. The first four are CW_UNSET until the
+ * plan's own were looked up: 0 on the command line switches those off.
+ */
+#define CW_UNSET UINT64_MAX
 struct cw_filters {
-	uint64_t min_total_ns, min_queue_ns, min_work_ns;
-	uint64_t max_events;
+	uint64_t min_total_ns, min_queue_ns, min_work_ns, max_events;
 	struct cw_moment from, to;
 	uint64_t pid, tid;
 	const char *function;
@@ -71,6 +74,9 @@ int cw_prepare(sqlite3 *db, sqlite3_stmt **out, const char *sql);
 
 /* Execute, or say what went wrong. */
 int cw_exec(sqlite3 *db, const char *sql);
+
+/* The same as text, malloc'ed; NULL when there is none. */
+char *cw_query_text(sqlite3 *db, const char *sql);
 
 /* First column of the first row of a query; missing when there is none. */
 int64_t cw_query_int(sqlite3 *db, const char *sql, int64_t missing);

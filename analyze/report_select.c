@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which chains and calls a report shows: the filters as SQL. Knows nothing of formats. */
 #include <errno.h>
+#include <string.h>
 #include "report.h"
 #include "say.h"
 
@@ -28,6 +29,18 @@ int64_t cw_query_int(sqlite3 *db, const char *sql, int64_t missing)
 		value = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return value;
+}
+
+char *cw_query_text(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	char *text = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+		text = strdup((const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return text;
 }
 
 bool cw_filters_chain(const struct cw_filters *f)

@@ -125,6 +125,25 @@ static void print_losses(struct cw_report *r, struct cw_text *t)
 	sqlite3_finalize(s);
 }
 
+static void head_filters(struct cw_report *r, struct cw_text *t)
+{
+	const struct cw_filters *f = &r->filters;
+	char buf[CW_DURATION_SIZE];
+
+	if (!cw_filters_chain(f))
+		return;
+	cw_line_begin(t, 0, CW_PLAIN, "shown    ");
+	if (f->min_total_ns)
+		cw_field(t, CW_PLAIN, "total>=%s", cw_duration(buf, (int64_t)f->min_total_ns));
+	if (f->min_queue_ns)
+		cw_field(t, CW_PLAIN, "a queue>=%s", cw_duration(buf, (int64_t)f->min_queue_ns));
+	if (f->min_work_ns)
+		cw_field(t, CW_PLAIN, "a work>=%s", cw_duration(buf, (int64_t)f->min_work_ns));
+	if (f->max_events)
+		cw_field(t, CW_PLAIN, "the first %s", cw_number(buf, (int64_t)f->max_events));
+	cw_line_end(t);
+}
+
 void cw_report_head(struct cw_report *r, struct cw_text *t)
 {
 	head_time(r, t);
@@ -133,6 +152,7 @@ void cw_report_head(struct cw_report *r, struct cw_text *t)
 	head_events(r, t);
 	head_problems(r, t);
 	print_losses(r, t);
+	head_filters(r, t);
 	fputc('\n', t->out);
 }
 

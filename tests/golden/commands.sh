@@ -56,7 +56,7 @@ expect 2 'give a capture' report
 expect 2 'one capture' report "$db" "$db"
 expect 2 '--format xml: give' "$db" --format xml
 expect 2 '--min-total-ms x' "$db" --min-total-ms x
-expect 2 '--max-events 0' "$db" --max-events 0
+expect 2 '--max-events x' "$db" --max-events x
 expect 2 '--from noon' "$db" --from noon
 expect 2 '--key x' "$db" --key x
 expect 2 '--color pink' "$db" --color pink

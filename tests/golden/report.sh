@@ -80,6 +80,15 @@ lone 1 --tid 102
 lone 0 --min-total-ms 0.001
 lone 0 --max-events 100
 
+# Filters recorded with the plan hold until the command line says otherwise.
+sqlite3 "$dir/chains.db" "INSERT INTO capture_info VALUES('plan', '$(printf 'filters:\n  min_total_ms: 100\n  max_events: 5\n')')"
+ids '2 '
+ids '2 3 ' --min-total-ms 10
+ids '1 2 3 ' --min-total-ms 0
+lone 0 --min-total-ms 0
+lone 1 --min-total-ms 0 --max-events 0
+sqlite3 "$dir/chains.db" "DELETE FROM capture_info WHERE key = 'plan'"
+
 # Percentiles are the nearest rank, and withheld where there are too few samples to tell.
 percentiles() { # COUNT P50 P95 P99
 	cat schema/*.sql $here/people.sql - <<-SQL | sqlite3 "$dir/p$1.db"
