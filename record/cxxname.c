@@ -37,7 +37,7 @@ static void drop_blanks(char *to, const char *from, size_t size)
 /* An operator's name holds brackets that are not template arguments; its blanks are gone. */
 static bool is_operator(const char *s)
 {
-	if (strncmp(s, "operator", 8))
+	if (strncmp(s, "operator", 8) != 0)
 		return false;
 	s += 8;
 	return (!isalnum((unsigned char)*s) && *s != '_') || !strcmp(s, "new[]") ||
@@ -72,7 +72,7 @@ static void find_hint(struct cw_cxx_query *q)
 	char *last = bare, *p;
 	size_t len;
 
-	strcpy(bare, q->text);
+	memcpy(bare, q->text, sizeof(bare));
 	p = strchr(bare, '(');
 	if (p && p != bare)
 		*p = '\0';

@@ -356,7 +356,7 @@ static const Elf64_Ehdr *find_vdso(size_t *size)
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64)
+	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64)
 		return NULL;
 	*size = e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
 	*size = (*size + page - 1) / page * page;

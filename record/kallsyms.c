@@ -155,7 +155,7 @@ static int write_symbol(struct cw_kallsyms *k, struct cw_writer *w, const struct
 
 	if (k->nrecs == k->recs_capacity) {
 		size_t capacity = k->recs_capacity ? k->recs_capacity * 2 : 64;
-		struct cw_rec **bigger = realloc(k->recs, capacity * sizeof(*bigger));
+		struct cw_rec **bigger = realloc(k->recs, capacity * sizeof(void *));
 
 		if (!bigger)
 			return -ENOMEM;

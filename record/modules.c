@@ -233,7 +233,7 @@ static int put_event(struct cw_modules *m, struct cw_proc *p, const struct cw_mm
 
 	if (strlen(f.path) >= sizeof(name))
 		return 0;
-	strcpy(name, f.path);
+	memcpy(name, f.path, strlen(f.path) + 1);
 	cw_snapshot_clean_name(name, name[0] == '/');
 	if (name[0] == '[')
 		e.pgoff = 0;

@@ -103,8 +103,8 @@ static bool leads_back(const struct body *b, uint64_t start, uint32_t probe)
 
 	got = b->fd < 0 ? 0 : pread(b->fd, bytes, sizeof(bytes), (off_t)(b->offset + start));
 	insn = got > 0 ? cs_malloc(b->handle) : NULL;
-	size = insn ? (size_t)got : 0;
-	while (!back && !left && cs_disasm_iter(b->handle, &code, &size, &at, insn)) {
+	size = got > 0 ? (size_t)got : 0;
+	while (insn && !back && !left && cs_disasm_iter(b->handle, &code, &size, &at, insn)) {
 		enum cw_x86_flow flow =
 			cw_x86_flow(insn->bytes, insn->size, insn->address, &target);
 

@@ -262,7 +262,7 @@ int cw_proc_keep_rec(struct cw_proc *p, const struct cw_rec *rec)
 	}
 	if (i < p->nrecs && same_content(p->recs[i], rec))
 		return 0;
-	if (reserve((void **)&p->recs, &p->recs_capacity, i + 1, sizeof(*p->recs)))
+	if (reserve((void **)&p->recs, &p->recs_capacity, i + 1, sizeof(void *)))
 		return -ENOMEM;
 	copy = malloc(rec->size);
 	if (!copy)

@@ -156,7 +156,7 @@ static bool compare(void *arg, const char *name, const GElf_Sym *sym, size_t ind
 	if (!same_name(s, name, len))
 		return true;
 	version = symbol_version(s, name, index, &old);
-	if (s->version && version && strcmp(version, s->version)) {
+	if (s->version && version && strcmp(version, s->version) != 0) {
 		s->other_version = true;
 		return true;
 	}
@@ -294,8 +294,6 @@ static int choose(struct search *s, struct cw_func *out, char *err)
 	const struct match *m = NULL;
 	size_t i;
 
-	if (!s->n)
-		return say_none(s, err);
 	if (best == RANK_CLONE)
 		return say_clones(s, err);
 	for (i = 0; i < s->n; i++) {
@@ -305,6 +303,8 @@ static int choose(struct search *s, struct cw_func *out, char *err)
 			return say_ambiguous(s, best, err);
 		m = &s->matches[i];
 	}
+	if (!m)
+		return say_none(s, err);
 	out->value = m->sym.st_value;
 	out->size = m->sym.st_size;
 	out->ifunc = GELF_ST_TYPE(m->sym.st_info) == STT_GNU_IFUNC;
@@ -328,7 +328,7 @@ static int split_version(struct search *s, const char *symbol, char *err)
 		return -EINVAL;
 	}
 	s->symbol = symbol;
-	strcpy(s->base, symbol);
+	memcpy(s->base, symbol, strlen(symbol) + 1);
 	at = strchr(s->base, '@');
 	if (at) {
 		*at++ = '\0';
@@ -426,7 +426,7 @@ static int take_build_id(Elf_Data *notes, uint8_t id[24])
 
 	while (notes && (at = gelf_getnote(notes, at, &note, &name, &desc)) > 0) {
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 24 ||
-		    memcmp((char *)notes->d_buf + name, "GNU", 4))
+		    memcmp((char *)notes->d_buf + name, "GNU", 4) != 0)
 			continue;
 		memcpy(id, (char *)notes->d_buf + desc, note.n_descsz);
 		return (int)note.n_descsz;

@@ -96,11 +96,11 @@ bool cw_snapshot_initial_pid_ns(void)
 
 void cw_snapshot_clean_name(char *name, bool file)
 {
-	static const char deleted[] = " (deleted)";
+	static const char deleted[] = " (deleted)", anon[] = "[anon]";
 	size_t len = strlen(name), n = sizeof(deleted) - 1;
 
 	if (!len || !strcmp(name, "//anon") || !strncmp(name, "[anon:", 6)) {
-		strcpy(name, "[anon]");
+		memcpy(name, anon, sizeof(anon));
 		return;
 	}
 	if (file && len > n && !strcmp(name + len - n, deleted))
@@ -222,7 +222,6 @@ static bool parse_map(char *line, struct cw_mapped_file *f, uint64_t *pgoff, uin
 {
 	unsigned long long start, end, off, ino;
 	unsigned int dev_major, dev_minor;
-	static char none[16];
 	char perms[5] = "";
 	int name = 0;
 
@@ -233,8 +232,7 @@ static bool parse_map(char *line, struct cw_mapped_file *f, uint64_t *pgoff, uin
 	line[strcspn(line, "\n")] = '\0';
 	unescape(line + name);
 	if (!line[name]) {
-		strcpy(none, "[anon]");
-		f->path = none;
+		f->path = "[anon]";
 	} else {
 		cw_snapshot_clean_name(line + name, ino != 0);
 		f->path = line + name;

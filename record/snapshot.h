@@ -44,7 +44,8 @@ bool cw_snapshot_initial_pid_ns(void);
 
 /*
  * A mapping's name as the kernel gives it made one name for records, in place: without
- * " (deleted)", [anon] for none or //anon. file: an inode or a path stands behind it.
+ * " (deleted)", [anon] for none or //anon, so it has room for that. file: an inode or a path stands
+ * behind it.
  */
 void cw_snapshot_clean_name(char *name, bool file);
 
