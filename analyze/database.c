@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -161,6 +162,28 @@ static void take_mode(const char *path, const char *from)
 		chmod(path, (st.st_mode & 0444 & ~mask) | 0600);
 }
 
+/* The file being built: Ctrl-C must not leave a hundred megabytes behind. */
+static char *volatile being_built;
+
+static void on_signal(int sig)
+{
+	if (being_built)
+		unlink(being_built);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* Remove path when a signal ends the program; NULL: back to what was. */
+static void remove_on_signal(char *path)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	being_built = path;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (signal(signals[i], path ? on_signal : SIG_DFL) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
+}
+
 /* Build in a temporary file beside path, rename, reopen. -EACCES: nothing can be written there. */
 static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *path, const char *key)
 {
@@ -170,6 +193,7 @@ static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *pa
 
 	if (!tmp)
 		return -EACCES;
+	remove_on_signal(tmp);
 	if (sqlite3_open_v2(tmp, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		err = cw_fail(-EIO, "cannot write %s: %s", tmp, sqlite3_errmsg(db));
 	else
@@ -179,6 +203,7 @@ static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *pa
 	take_mode(tmp, o->capture);
 	if (!err && rename(tmp, path))
 		err = -EACCES;
+	remove_on_signal(NULL);
 	if (err)
 		unlink(tmp);
 	free(tmp);

@@ -56,6 +56,23 @@ raw 1 "SELECT count(*) = 0 FROM raw_probe_entry e WHERE NOT EXISTS(SELECT 1 FROM
 raw 1 "SELECT count(*) = sum(arg1 = e1) FROM slice JOIN (SELECT ts, arg1 AS e1 FROM raw_probe_entry) USING(ts)"
 "$analyze" sql "$c" | grep -q '^raw_sched_block  *a CPU switched away' || complain "raw tables are not listed"
 
+# Ended in the middle of an import, nothing half-made stays behind.
+mkfifo "$dir/fifo"
+"$analyze" import "$dir/fifo" -o "$dir/ended.db" 2>/dev/null &
+pid=$!
+exec 9>"$dir/fifo"
+head -c 20000 "$c" >&9
+for ((i = 0; i < 500; i++)); do
+	ls "$dir"/ended.db.* >/dev/null 2>&1 && break
+	sleep 0.02
+done
+ls "$dir"/ended.db.* >/dev/null 2>&1 || complain "no import to end"
+kill -TERM $pid
+wait $pid 2>/dev/null
+[ $? = 143 ] || complain "not ended by the signal"
+exec 9>&-
+ls "$dir"/ended.db* 2>/dev/null && complain "an ended import leaves files"
+
 # The folder cannot be written: the user's cache directory.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	user=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all env XDG_CACHE_HOME="$dir/open/xdg")
