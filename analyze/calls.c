@@ -64,7 +64,7 @@ static void write_slice(struct cw_trace *t, const struct cw_task *task, const st
 	w[8] = ret;
 	w[9] = cw_word(reason);
 	memcpy(&w[10], c->spent.ns, sizeof(c->spent.ns));
-	w[15] = touched;
+	w[15] = touched || c->spent.ns[CW_UNKNOWN];
 	memcpy(&w[16], c->args, sizeof(c->args));
 }
 

@@ -81,14 +81,15 @@ void cw_chain_write(struct cw_trace *t, uint64_t chain_id, const struct cw_link 
 		uint64_t end_ts = !is_last ? links[i + 1]->src_ts : end->returned ? end->end_ts : 0;
 		uint64_t q = links[i]->dst_ts - links[i]->src_ts;
 		uint64_t spent = end_ts ? end_ts - links[i]->dst_ts : 0;
+		const struct cw_parts *spent_on = is_last ? &end->work : &links[i + 1]->prev_work;
 
-		write_hop(t, chain_id, i, links[i]->edge_id, end_ts,
-			  is_last ? &end->work : &links[i + 1]->prev_work);
+		write_hop(t, chain_id, i, links[i]->edge_id, end_ts, spent_on);
 		queue += q;
 		work += spent;
 		max_queue = q > max_queue ? q : max_queue;
 		max_work = spent > max_work ? spent : max_work;
 		doubt |= links[i]->doubt;
+		doubt |= spent_on->ns[CW_UNKNOWN] ? CW_DOUBT_LOSS : 0;
 	}
 	if (!whole)
 		doubt |= CW_DOUBT_MISSING;

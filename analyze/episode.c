@@ -31,10 +31,10 @@ static void hide(struct cw_hidden *h, uint64_t from, uint64_t to)
 }
 
 /* Where the sleep ended, or UINT64_MAX when it was runnable all along. */
-static uint64_t sleep_end(const struct cw_trace *t, struct cw_episode *e, uint64_t in,
+static uint64_t sleep_end(const struct cw_trace *t, struct cw_episode *e, uint64_t in, bool missed,
 			  struct cw_hidden *h)
 {
-	uint64_t until = e->wakeup ? e->wakeup : in, lo, hi;
+	uint64_t until = e->wakeup ? e->wakeup : in, lo, hi, n;
 
 	if (e->state == CW_STATE_NEW || e->state == CW_STATE_UNSEEN)
 		return e->out;
@@ -46,6 +46,12 @@ static uint64_t sleep_end(const struct cw_trace *t, struct cw_episode *e, uint64
 		e->waker = e->early;
 		return e->out;
 	}
+	/* The waking may be missing as well as the switch-in. */
+	if (missed && !e->wakeup) {
+		n = cw_loss_within(t, e->out, in, CW_SCHED_TYPES, CW_ANY_CPU, &lo, &hi);
+		hide(h, n ? lo : e->out, in);
+		return in;
+	}
 	if (cw_loss_within(t, e->out, until, CW_TYPE_BIT(CW_SCHED_WAKING), CW_ANY_CPU, &lo, &hi)) {
 		hide(h, lo, hi);
 		return hi;
@@ -53,16 +59,18 @@ static uint64_t sleep_end(const struct cw_trace *t, struct cw_episode *e, uint64
 	return e->wakeup ? e->wakeup : UINT64_MAX;
 }
 
-void cw_episode_parts(const struct cw_trace *t, struct cw_episode *e, uint64_t in, bool missed,
-		      struct cw_parts *parts, struct cw_hidden *hidden)
+void cw_episode_parts(const struct cw_trace *t, struct cw_episode *e, uint64_t in,
+		      uint64_t not_before, struct cw_parts *parts, struct cw_hidden *hidden)
 {
 	struct cw_hidden h = {0};
-	uint64_t woken = sleep_end(t, e, in, &h), lo, hi, n;
+	uint64_t woken = sleep_end(t, e, in, not_before, &h), lo, hi, n;
 	bool asleep = woken != UINT64_MAX;
 
-	if (missed) {
+	if (not_before) {
 		uint64_t known = asleep ? woken : e->out;
 
+		if (not_before > known && not_before <= in)
+			known = not_before;
 		n = cw_loss_within(t, known, in, CW_SWITCH_TYPES, CW_ANY_CPU, &lo, &hi);
 		hide(&h, n ? lo : known, in);
 	} else {

@@ -37,11 +37,12 @@ struct cw_hidden {
 };
 
 /*
- * The parts of e when the thread is back on a CPU at in. missed: the switch-in was not seen, in is
- * only the first proof of it. Sets e->waker to the early waking when that was what woke it.
+ * The parts of e when the thread is back on a CPU at in. not_before: 0, or the switch-in was not
+ * seen, in is only the first proof of it, and before not_before something else had that CPU. Sets
+ * e->waker to the early waking when that was what woke it.
  */
-void cw_episode_parts(const struct cw_trace *t, struct cw_episode *e, uint64_t in, bool missed,
-		      struct cw_parts *parts, struct cw_hidden *hidden);
+void cw_episode_parts(const struct cw_trace *t, struct cw_episode *e, uint64_t in,
+		      uint64_t not_before, struct cw_parts *parts, struct cw_hidden *hidden);
 
 /* What may be hidden while a thread seems to run on cpu. missed: a switch-out certainly is. */
 struct cw_hidden cw_running_hidden(const struct cw_trace *t, uint64_t from, uint64_t to,

@@ -363,6 +363,7 @@ static void on_fork(struct cw_trace *t, const struct cw_fork *r)
 	if (p == parent->process || p->parent_upid)
 		return;
 	p->parent_upid = parent->process->upid;
+	p->image_ts = r->h.ts;
 	p->maps = p->maps ? p->maps : cw_maps_inherit(parent->process->maps);
 	if (!p->exe && parent->process->exe)
 		p->exe = cw_strndup(parent->process->exe, strlen(parent->process->exe));
@@ -387,6 +388,7 @@ static void on_exec(struct cw_trace *t, const struct cw_exec *r)
 	if (!task)
 		return;
 	replace_text(&task->process->exe, tail_text(&r->h, r->filename));
+	task->process->image_ts = r->h.ts;
 	if (!(r->flags & 1))
 		cw_passes_task_gone(t, task);
 }

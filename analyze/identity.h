@@ -22,6 +22,7 @@ struct cw_proc {
 	uint64_t start_boottime; /* 0 unknown */
 	uint64_t parent_upid;    /* 0 unknown */
 	uint64_t start_ts, end_ts;
+	uint64_t image_ts; /* it executed or forked within the capture; 0: it was there before */
 	uint64_t pid_ns, mnt_ns;
 	char *exe, *cmdline, *name;
 	struct cw_maps *maps; /* the image pass's */

@@ -88,6 +88,8 @@ static const char *reason_name(uint32_t reason)
 		return "damaged file";
 	case CW_LOST_LATE:
 		return "late";
+	case CW_LOST_FOUND:
+		return "contradiction";
 	default:
 		return "unknown";
 	}
@@ -136,6 +138,21 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 		l->r[at].greatest_end = l->r[at].end_ts > prev ? l->r[at].end_ts : prev;
 	}
 	return 0;
+}
+
+void cw_loss_found(struct cw_trace *t, uint32_t kind, uint32_t cpu, uint64_t from, uint64_t to)
+{
+	struct cw_lost lost = {
+		.h = {.type = CW_LOST, .cpu = cpu < CW_CPU_NONE ? cpu : CW_CPU_NONE, .ts = from},
+		.kind = kind,
+		.reason = CW_LOST_FOUND,
+		.count = 1,
+		.end_ts = to,
+	};
+
+	/* A loss that was counted covers it already. */
+	if (!cw_loss_touches(t, from, to, CW_SWITCH_TYPES))
+		write_row(t, &lost);
 }
 
 void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec)

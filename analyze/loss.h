@@ -8,6 +8,7 @@
 #define CW_ANY_CPU      0xffffffffu
 #define CW_LOST_DAMAGED 100u /* reasons of the analyzer's own, beside enum cw_lost_reason */
 #define CW_LOST_LATE    101u
+#define CW_LOST_FOUND   102u
 
 /* True when a record of these types (CW_TYPE_BIT) may be missing between from and to. */
 bool cw_loss_touches(const struct cw_trace *t, uint64_t from, uint64_t to, uint64_t types);
@@ -18,6 +19,12 @@ bool cw_loss_touches(const struct cw_trace *t, uint64_t from, uint64_t to, uint6
  */
 uint64_t cw_loss_within(const struct cw_trace *t, uint64_t from, uint64_t to, uint64_t types,
 			uint32_t cpu, uint64_t *lo, uint64_t *hi);
+
+/*
+ * Events contradict each other: a record of this type must be missing between from and to, though
+ * nobody counted it. Written as a loss; who found it marks what it touches.
+ */
+void cw_loss_found(struct cw_trace *t, uint32_t kind, uint32_t cpu, uint64_t from, uint64_t to);
 
 /* Write a row about records that cannot be put in order any more; nothing that was said changes. */
 void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec);

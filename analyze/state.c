@@ -25,6 +25,7 @@ struct cw_tstate {
 
 /* Traced threads that wait for one CPU. */
 struct cpu {
+	uint64_t switched; /* last recorded switch */
 	struct cw_task **waiting;
 	size_t n, cap;
 };
@@ -48,20 +49,24 @@ static struct cw_tstate *state_of(struct cw_task *task)
 /* ---- who ran instead ----------------------------------------------------------------------------
  */
 
-static void wait_on(struct cw_trace *t, struct cw_task *task, uint32_t cpu, uint64_t ts)
+static struct cpu *cpu_of(struct cw_states *st, uint32_t cpu)
 {
-	struct cw_tstate *s = task->state;
-	struct cw_states *st = t->states;
-	struct cpu *c;
-
-	if (s->waits_on || cpu >= CW_CPU_NONE)
-		return;
 	if (cpu >= st->ncpus) {
 		st->cpus = cw_grow(st->cpus, cpu + 1, sizeof(*st->cpus));
 		memset(st->cpus + st->ncpus, 0, (cpu + 1 - st->ncpus) * sizeof(*st->cpus));
 		st->ncpus = cpu + 1;
 	}
-	c = &st->cpus[cpu];
+	return &st->cpus[cpu];
+}
+
+static void wait_on(struct cw_trace *t, struct cw_task *task, uint32_t cpu, uint64_t ts)
+{
+	struct cw_tstate *s = task->state;
+	struct cpu *c;
+
+	if (s->waits_on || cpu >= CW_CPU_NONE)
+		return;
+	c = cpu_of(t->states, cpu);
 	cw_reserve(c->waiting, c->n, c->cap);
 	c->waiting[c->n++] = task;
 	s->waits_on = cpu + 1;
@@ -164,21 +169,30 @@ static void count_running(struct cw_trace *t, struct cw_task *task, uint64_t ts,
 
 	if (hidden)
 		mark(t, task, h.from, h.to, s->cpu);
+	if (missed)
+		cw_loss_found(t, CW_SCHED_SWITCH, s->cpu, h.from, h.to);
 	s->parts.ns[CW_UNKNOWN] += hidden;
 	s->parts.ns[CW_ONCPU] += ts - s->since - hidden;
 	s->since = ts;
 }
 
-/* The thread is back, or at least no longer where it was. */
+/* The thread is back, or at least no longer where it was. missed: its switch-in was not seen. */
 static void end_episode(struct cw_trace *t, struct cw_task *task, uint64_t ts, uint32_t cpu,
 			bool missed)
 {
+	uint64_t not_before = 0;
 	struct cw_tstate *s = task->state;
 	struct cw_parts parts;
 	struct cw_hidden h;
 
 	wait_over(t, task);
-	cw_episode_parts(t, &s->e, ts, missed, &parts, &h);
+	if (missed) {
+		not_before = cpu < CW_CPU_NONE ? cpu_of(t->states, cpu)->switched : 0;
+		not_before = not_before > s->e.out ? not_before : s->e.out;
+	}
+	cw_episode_parts(t, &s->e, ts, not_before, &parts, &h);
+	if (missed)
+		cw_loss_found(t, CW_SCHED_SWITCH, cpu, h.from, h.to);
 	cw_episode_write(t, task->utid, &s->e, ts, cpu, &parts, &h);
 	for (int i = 0; i < CW_NPARTS; i++)
 		s->parts.ns[i] += parts.ns[i];
@@ -273,6 +287,8 @@ static void on_switch(struct cw_trace *t, const struct cw_sched_switch *r)
 		task = cw_task_of(t, r->next_pid, r->next_tid, r->h.ts);
 		arrives(t, task, r->h.ts, r->h.cpu);
 	}
+	if (r->h.cpu < CW_CPU_NONE)
+		cpu_of(t->states, r->h.cpu)->switched = r->h.ts;
 }
 
 static void on_waking(struct cw_trace *t, const struct cw_sched_waking *r)
@@ -331,7 +347,8 @@ static void on_fork(struct cw_trace *t, const struct cw_fork *r)
 	struct cw_task *parent = cw_task_of(t, r->pid, r->tid, r->h.ts);
 	struct cw_tstate *s;
 
-	if (!child || !parent || !child->traced)
+	if (!child || !parent ||
+	    !(child->traced || (parent->traced && child->process == parent->process)))
 		return;
 	s = state_of(child);
 	if (s->mode != UNSEEN)

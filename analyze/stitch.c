@@ -333,7 +333,8 @@ static void unmatched(struct cw_trace *t, const struct cw_task *task, struct cw_
 		h->ambiguous++;
 		reason = "ambiguous auto";
 		c->step->doubt = CW_DOUBT_AMBIGUOUS;
-	} else if (near_begin(t, h, c->ts) && !key_seen(t, task, c, hop)) {
+	} else if (near_begin(t, h, c->ts) && !task->process->image_ts &&
+		   !key_seen(t, task, c, hop)) {
 		reason = "before capture";
 		c->step->doubt = CW_DOUBT_EDGE;
 	} else if (cw_loss_touches(t, since, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY))) {
@@ -448,9 +449,11 @@ static void call_end(struct cw_trace *t, struct cw_task *task, struct cw_call *c
 
 static void watermark(struct cw_trace *t, uint64_t ts)
 {
-	struct cw_stitch *st = started(t);
+	struct cw_stitch *st = t->stitch;
 	bool near = false;
 
+	if (!st->started)
+		return;
 	for (uint32_t i = 0; i < st->hops.n; i++) {
 		expire(t, i, ts);
 		near |= near_begin(t, &st->hops.h[i], ts);

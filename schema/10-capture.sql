@@ -21,7 +21,8 @@ CREATE TABLE loss(
 	kind TEXT NOT NULL,
 	-- CPU it was lost on; NULL any.
 	cpu INTEGER,
-	-- 'ring full', 'probe missed', 'overload', 'deleted', 'damaged file', 'late', 'unknown'.
+	-- 'ring full', 'probe missed', 'overload', 'deleted', 'damaged file', 'late', 'contradiction'
+	-- (nobody counted it, but the events do not fit together), 'unknown'.
 	reason TEXT NOT NULL,
 	-- How many records; NULL unknown.
 	count INTEGER
