@@ -158,7 +158,7 @@ static void take_mode(const char *path, const char *from)
 	mode_t mask = umask(0);
 
 	umask(mask);
-	if (strcmp(from, "-") && !stat(from, &st) && S_ISREG(st.st_mode))
+	if (strcmp(from, "-") != 0 && !stat(from, &st) && S_ISREG(st.st_mode))
 		chmod(path, (st.st_mode & 0444 & ~mask) | 0600);
 }
 

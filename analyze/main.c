@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		if (strcmp(argv[1], commands[i].name))
+		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
 		snprintf(name, sizeof(name), "callweave-analyze %s", commands[i].name);
 		argv[1] = name; /* as usage messages call it */

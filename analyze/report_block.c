@@ -19,15 +19,17 @@ enum { CHAIN_TOTAL, CHAIN_QUEUE, CHAIN_WORK, CHAIN_HOPS, CHAIN_COMPLETE, CHAIN_F
 enum { HOP_INDEX, HOP_SOURCE, HOP_TARGET, HOP_KEY, HOP_ARG, HOP_SPID, HOP_STID, HOP_SCOMM, HOP_TPID,
 	HOP_TTID, HOP_TCOMM, HOP_QUEUE, HOP_WORK, HOP_ONCPU, HOP_BLOCKED, HOP_RUNQ, HOP_PREEMPT,
 	HOP_DOMINANT, HOP_EVIDENCE, HOP_STACK, HOP_WAIT };
-enum { WAIT_OPERATION, WAIT_ADDRESS, WAIT_NS, WAIT_EVIDENCE, WAIT_PID, WAIT_TID, WAIT_COMM, WAIT_STACK };
+enum { WAIT_OPERATION, WAIT_ADDRESS, WAIT_NS, WAIT_EVIDENCE, WAIT_PID, WAIT_TID, WAIT_COMM,
+	WAIT_STACK };
 
 static const char *const queries[Q_COUNT] = {
-	[Q_CALL] = "SELECT c.ts, c.pid, c.tid, c.thread_name, c.function, c.dur, c.ret, c.no_return, c.oncpu_ns,"
-		" c.blocked_ns + c.runq_ns + c.preempted_ns + c.unknown_ns, c.blocked_ns, c.runq_ns,"
+	[Q_CALL] = "SELECT c.ts, c.pid, c.tid, c.thread_name, c.function, c.dur, c.ret, c.no_return,"
+		" c.oncpu_ns, c.blocked_ns + c.runq_ns + c.preempted_ns + c.unknown_ns, c.blocked_ns, c.runq_ns,"
 		" c.preempted_ns + c.unknown_ns, c.stack_id,"
 		" (SELECT offcpu_id FROM report_call_wait w WHERE w.slice_id = c.slice_id), c.touched_by_loss"
 		" FROM call c WHERE c.slice_id = ?1",
-	[Q_CHAIN] = "SELECT total_ns, queue_ns, work_ns, hop_count, complete, flags FROM chain WHERE chain_id = ?1",
+	[Q_CHAIN] = "SELECT total_ns, queue_ns, work_ns, hop_count, complete, flags FROM chain"
+		" WHERE chain_id = ?1",
 	[Q_HOPS] = "SELECT hop_index, source, target, key, target_arg, pid, source_tid, source_thread,"
 		" (SELECT coalesce(p.rec_pid, p.pid) FROM thread t JOIN process p USING(upid)"
 		"  WHERE t.utid = h.target_utid), target_tid, target_thread, queue_ns, work_ns, oncpu_ns,"
