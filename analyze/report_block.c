@@ -14,7 +14,8 @@ enum query { Q_CALL, Q_CHAIN, Q_HOPS, Q_WAIT, Q_COUNT };
 
 /* clang-format off */
 enum { CALL_TS, CALL_PID, CALL_TID, CALL_COMM, CALL_FUNCTION, CALL_DUR, CALL_RET, CALL_NO_RETURN,
-	CALL_ONCPU, CALL_OFFCPU, CALL_BLOCKED, CALL_RUNQ, CALL_PREEMPT, CALL_STACK, CALL_WAIT, CALL_LOSS };
+	CALL_ONCPU, CALL_OFFCPU, CALL_BLOCKED, CALL_RUNQ, CALL_PREEMPT, CALL_STACK,
+	CALL_WAIT, CALL_LOSS };
 enum { CHAIN_TOTAL, CHAIN_QUEUE, CHAIN_WORK, CHAIN_HOPS, CHAIN_COMPLETE, CHAIN_FLAGS };
 enum { HOP_INDEX, HOP_SOURCE, HOP_TARGET, HOP_KEY, HOP_ARG, HOP_SPID, HOP_STID, HOP_SCOMM, HOP_TPID,
 	HOP_TTID, HOP_TCOMM, HOP_QUEUE, HOP_WORK, HOP_ONCPU, HOP_BLOCKED, HOP_RUNQ, HOP_PREEMPT,
@@ -23,21 +24,25 @@ enum { WAIT_OPERATION, WAIT_ADDRESS, WAIT_NS, WAIT_EVIDENCE, WAIT_PID, WAIT_TID,
 	WAIT_STACK };
 
 static const char *const queries[Q_COUNT] = {
-	[Q_CALL] = "SELECT c.ts, c.pid, c.tid, c.thread_name, c.function, c.dur, c.ret, c.no_return,"
-		" c.oncpu_ns, c.blocked_ns + c.runq_ns + c.preempted_ns + c.unknown_ns, c.blocked_ns, c.runq_ns,"
-		" c.preempted_ns + c.unknown_ns, c.stack_id,"
-		" (SELECT offcpu_id FROM report_call_wait w WHERE w.slice_id = c.slice_id), c.touched_by_loss"
-		" FROM call c WHERE c.slice_id = ?1",
-	[Q_CHAIN] = "SELECT total_ns, queue_ns, work_ns, hop_count, complete, flags FROM chain"
+	[Q_CALL] =
+		"SELECT c.ts, c.pid, c.tid, c.thread_name, c.function, c.dur, c.ret, c.no_return,"
+		" c.oncpu_ns, c.blocked_ns + c.runq_ns + c.preempted_ns + c.unknown_ns,"
+		" c.blocked_ns, c.runq_ns, c.preempted_ns + c.unknown_ns, c.stack_id,"
+		" (SELECT offcpu_id FROM report_call_wait w WHERE w.slice_id = c.slice_id),"
+		" c.touched_by_loss FROM call c WHERE c.slice_id = ?1",
+	[Q_CHAIN] =
+		"SELECT total_ns, queue_ns, work_ns, hop_count, complete, flags FROM chain"
 		" WHERE chain_id = ?1",
-	[Q_HOPS] = "SELECT hop_index, source, target, key, target_arg, pid, source_tid, source_thread,"
-		" (SELECT coalesce(p.rec_pid, p.pid) FROM thread t JOIN process p USING(upid)"
-		"  WHERE t.utid = h.target_utid), target_tid, target_thread, queue_ns, work_ns, oncpu_ns,"
-		" blocked_ns, runq_ns, preempted_ns + unknown_ns, dominant, evidence, source_stack_id,"
+	[Q_HOPS] =
+		"SELECT hop_index, source, target, key, target_arg, pid, source_tid,"
+		" source_thread, (SELECT coalesce(p.rec_pid, p.pid) FROM thread t"
+		"  JOIN process p USING(upid) WHERE t.utid = h.target_utid), target_tid,"
+		" target_thread, queue_ns, work_ns, oncpu_ns, blocked_ns, runq_ns,"
+		" preempted_ns + unknown_ns, dominant, evidence, source_stack_id,"
 		" (SELECT offcpu_id FROM report_hop_wait w WHERE w.chain_id = h.chain_id"
-		"  AND w.hop_index = h.hop_index)"
-		" FROM hop h WHERE chain_id = ?1 ORDER BY hop_index",
-	[Q_WAIT] = "SELECT f.operation, f.address, f.dur, f.waker_kind, coalesce(p.rec_pid, p.pid),"
+		"  AND w.hop_index = h.hop_index) FROM hop h WHERE chain_id = ?1 ORDER BY hop_index",
+	[Q_WAIT] =
+		"SELECT f.operation, f.address, f.dur, f.waker_kind, coalesce(p.rec_pid, p.pid),"
 		" coalesce(t.rec_tid, t.tid), t.name, f.waker_stack_id FROM futex_wait f"
 		" LEFT JOIN thread t ON t.utid = f.waker_utid LEFT JOIN process p USING(upid)"
 		" WHERE f.offcpu_id = ?1",
