@@ -17,7 +17,7 @@
 #include "frames.h"
 #include "wire.h"
 
-#define READ_SIZE    (256u << 10)
+#define READ_SIZE    (64u << 10)
 #define MAX_STORED   (CW_MAX_FRAME + (CW_MAX_FRAME >> 7) + 4096) /* compressed bytes of a frame */
 #define WASTE_FREE   (64ull << 20)
 #define WASTE_FACTOR 64 /* bytes decoded in vain for each byte read, beyond WASTE_FREE */
@@ -55,7 +55,7 @@ struct cw_frames *cw_frames_new(int fd, int stop_fd)
 	f->fd = fd;
 	f->stop_fd = stop_fd;
 	f->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	f->room = 4 * READ_SIZE;
+	f->room = 2 * READ_SIZE;
 	f->buf = malloc(f->room);
 	f->dctx = ZSTD_createDCtx();
 	if (f->buf && f->dctx)

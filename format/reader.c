@@ -21,7 +21,8 @@
 #include "typeset.h"
 #include "wire.h"
 
-#define AHEAD 3 /* frames decoded ahead */
+#define AHEAD      3          /* frames decoded ahead */
+#define SMALL_FILE (1u << 20) /* not worth a thread */
 
 struct cw_reader {
 	int fd;
@@ -50,7 +51,7 @@ struct cw_reader {
 	uint64_t next_seq;
 	uint64_t chunk_from, chunk_to; /* time that the chunk being read covers */
 	uint64_t last_from;            /* first time that a loss behind it could touch */
-	bool any_chunk, saw_end, saw_table, torn, over;
+	bool begun, any_chunk, saw_end, saw_table, torn, over;
 	int error;
 
 	const struct cw_rec *written; /* the last record as it stands in the file */
@@ -98,6 +99,11 @@ static int start_thread(struct cw_reader *r)
 	return -err;
 }
 
+static bool small_file(const struct cw_reader *r)
+{
+	return r->size && r->size <= SMALL_FILE;
+}
+
 static void stop_thread(struct cw_reader *r)
 {
 	uint64_t one = 1;
@@ -118,6 +124,11 @@ static struct cw_item *next_item(struct cw_reader *r)
 {
 	struct cw_item *item;
 
+	if (!r->running) {
+		r->item = &r->items[0];
+		cw_frames_next(r->frames, r->item);
+		return r->item;
+	}
 	pthread_mutex_lock(&r->lock);
 	if (r->item) {
 		r->head++;
@@ -382,8 +393,9 @@ int cw_reader_next(struct cw_reader *r, const struct cw_rec **rec, struct cw_pos
 	int ret;
 
 	*rec = NULL;
-	if (!r->running && !r->over) {
-		r->error = start_thread(r);
+	if (!r->begun) {
+		r->begun = true;
+		r->error = small_file(r) ? 0 : start_thread(r);
 		r->over = r->error;
 	}
 	while (!r->over) {

@@ -6,14 +6,32 @@
 #include "describe.h"
 #include "typeset.h"
 
+static struct cw_entry *empty_page[256];
+
+/* Where the entry of an id stands, on a page of its own set; NULL without memory. */
+static struct cw_entry **place_of(struct cw_typeset *s, uint16_t id)
+{
+	struct cw_entry ***page = &s->pages[id >> 8];
+
+	if (*page == empty_page) {
+		struct cw_entry **fresh = calloc(256, sizeof(*fresh));
+
+		if (!fresh)
+			return NULL;
+		*page = fresh;
+	}
+	return &(*page)[id & 255];
+}
+
 static int put(struct cw_typeset *s, const struct cw_type *file, const struct cw_type *native,
 	       bool described)
 {
-	struct cw_entry *e = s->by_id[file->id];
 	const struct cw_type *of_id = cw_type_by_id(file->id);
+	struct cw_entry **place = place_of(s, file->id);
+	struct cw_entry *e = place ? *place : NULL;
 
-	if (!e)
-		e = s->by_id[file->id] = calloc(1, sizeof(*e));
+	if (place && !e)
+		e = *place = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
 	e->file = file;
@@ -29,6 +47,8 @@ struct cw_typeset *cw_typeset_new(void)
 	struct cw_typeset *s = calloc(1, sizeof(*s));
 	int err = s ? 0 : -ENOMEM;
 
+	for (size_t i = 0; s && i < 256; i++)
+		s->pages[i] = empty_page;
 	for (size_t i = 0; i < cw_ntypes && !err; i++)
 		err = put(s, &cw_types[i], &cw_types[i], false);
 	if (!err)
@@ -37,15 +57,23 @@ struct cw_typeset *cw_typeset_new(void)
 	return NULL;
 }
 
+static void free_page(struct cw_entry **page)
+{
+	for (size_t i = 0; i < 256; i++) {
+		if (page[i] && page[i]->described)
+			free((void *)page[i]->file);
+		free(page[i]);
+	}
+	free(page);
+}
+
 void cw_typeset_free(struct cw_typeset *s)
 {
 	if (!s)
 		return;
-	for (size_t id = 0; id < 65536; id++) {
-		if (s->by_id[id] && s->by_id[id]->described)
-			free((void *)s->by_id[id]->file);
-		free(s->by_id[id]);
-	}
+	for (size_t i = 0; i < 256; i++)
+		if (s->pages[i] && s->pages[i] != empty_page)
+			free_page(s->pages[i]);
 	free(s->order);
 	free(s);
 }
@@ -79,7 +107,7 @@ int cw_typeset_add(struct cw_typeset *s, const struct cw_type_info *info, const 
 			  cw_tail_strlen(&info->h, info->text), why);
 	if (!t)
 		return -EINVAL;
-	e = s->by_id[t->id];
+	e = cw_typeset_get(s, t->id);
 	if (!e || !e->described) {
 		*why = "does not fit in memory";
 		err = keep(s, t);

@@ -28,15 +28,16 @@ int cw_typeset_add(struct cw_typeset *s, const struct cw_type_info *info, const 
 /* The i-th type described, or NULL beyond the last. */
 const struct cw_type *cw_typeset_at(const struct cw_typeset *s, size_t i);
 
+/* Entries by id, in pages of 256; those without any share one that is empty. */
 struct cw_typeset {
-	struct cw_entry *by_id[65536];
+	struct cw_entry **pages[256];
 	const struct cw_type **order;
 	size_t n;
 };
 
 static inline const struct cw_entry *cw_typeset_get(const struct cw_typeset *s, uint16_t id)
 {
-	return s->by_id[id];
+	return s->pages[id >> 8][id & 255];
 }
 
 #endif
