@@ -93,6 +93,7 @@ static const struct argp_option table[] = {
 struct parse {
 	struct cw_options *o;
 	const char *funcs[MAX_FUNCS];
+	bool offset[MAX_FUNCS]; /* given by --offset */
 	size_t nfuncs;
 };
 
@@ -146,6 +147,15 @@ static uint64_t parse_ring(struct argp_state *st, const char *text)
 	return n;
 }
 
+static bool is_offset(const char *text)
+{
+	char *end;
+
+	errno = 0;
+	strtoull(text, &end, 0);
+	return !errno && end != text && !*end && *text != '-';
+}
+
 static void read_config(struct argp_state *st, struct cw_options *o, const char *path)
 {
 	char err[CW_PLAN_ERR] = "", *text;
@@ -165,31 +175,36 @@ static void read_config(struct argp_state *st, struct cw_options *o, const char 
 	o->plan = plan;
 }
 
-static void add_positional(struct argp_state *st, struct parse *p, const char *arg)
+static void add_positional(struct argp_state *st, struct parse *p, const char *arg, bool offset)
 {
 	struct cw_options *o = p->o;
 
 	/* MODULE:SYMBOL may hold a path, too; a plain path is the BINARY. */
-	if (strchr(arg, '/') && !strchr(arg, ':')) {
+	if (!offset && strchr(arg, '/') && !strchr(arg, ':')) {
 		if (o->binary)
 			argp_error(st, "only one BINARY can be given: %s or %s?", o->binary, arg);
 		o->binary = arg;
 	} else if (p->nfuncs == MAX_FUNCS) {
 		argp_error(st, "too many functions");
 	} else {
+		p->offset[p->nfuncs] = offset;
 		p->funcs[p->nfuncs++] = arg;
 	}
 }
 
-static void add_func(struct argp_state *st, struct cw_options *o, const char *text)
+static void add_func(struct argp_state *st, struct cw_options *o, const char *text, bool offset)
 {
-	char err[CW_PLAN_ERR] = "", *full = NULL;
+	bool module = o->module && !strchr(text, ':');
+	char err[CW_PLAN_ERR] = "", *full;
+	int rc;
 
-	if (o->module && !strchr(text, ':') && asprintf(&full, "%s:%s", o->module, text) < 0)
+	if (asprintf(&full, "%s%s%s%s", module ? o->module : "", module ? ":" : "",
+		     offset ? "+" : "", text) < 0)
 		argp_failure(st, 1, ENOMEM, "cannot start");
-	if (cw_plan_add_func(o->plan, full ? full : text, err))
-		argp_error(st, "%s", err);
+	rc = cw_plan_add_func(o->plan, full, err);
 	free(full);
+	if (rc)
+		argp_error(st, "%s", err);
 }
 
 static void finish(struct argp_state *st, struct parse *p)
@@ -199,7 +214,7 @@ static void finish(struct argp_state *st, struct parse *p)
 	size_t i;
 
 	for (i = 0; i < p->nfuncs; i++)
-		add_func(st, o, p->funcs[i]);
+		add_func(st, o, p->funcs[i], p->offset[i]);
 	if (!!o->pid + !!o->exec_prog > 1)
 		argp_error(st, "-p and --exec exclude each other");
 	if (!o->pid && !o->exec_prog && !o->binary)
@@ -262,15 +277,6 @@ static error_t parse_plan_opt(int key, char *arg, struct argp_state *st)
 	}
 }
 
-static void add_offset(struct argp_state *st, struct parse *p, const char *arg)
-{
-	char *text;
-
-	if (asprintf(&text, "+%s", arg) < 0)
-		argp_failure(st, 1, ENOMEM, "cannot start");
-	add_positional(st, p, text); /* lives as long as the options */
-}
-
 static error_t parse_opt(int key, char *arg, struct argp_state *st)
 {
 	struct parse *p = st->input;
@@ -299,7 +305,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		o->binary = arg;
 		return 0;
 	case OPT_OFFSET:
-		add_offset(st, p, arg);
+		if (!is_offset(arg))
+			argp_error(st, "--offset takes a file offset such as 0x11c9, not '%s'",
+				   arg);
+		add_positional(st, p, arg, true);
 		return 0;
 	case OPT_CONFIG:
 		read_config(st, o, arg);
@@ -311,7 +320,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		o->force_return = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		add_positional(st, p, arg);
+		add_positional(st, p, arg, false);
 		return 0;
 	case ARGP_KEY_END:
 		finish(st, p);

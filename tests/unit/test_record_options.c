@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: record/options.o */
+/* The recorder's command line: what it means, and what it refuses with status 2. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "../../record/options.h"
+
+#define MAX_ARGS 24
+
+/* Split text at blanks into argv; argv[0] is the program. Returns argc. */
+static int split(char *text, char **argv)
+{
+	char *word;
+	int argc = 0;
+
+	argv[argc++] = "callweave-record";
+	for (word = strtok(text, " "); word && argc < MAX_ARGS; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return argc;
+}
+
+static void parse(struct cw_options *o, char *text)
+{
+	static char *argv[MAX_ARGS + 1];
+	int argc = split(text, argv);
+
+	cw_options_parse(o, argc, argv);
+}
+
+/* Exit status of the parser for a command line that it does not return from. */
+static int status_of(const char *line)
+{
+	int status, null;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct cw_options o;
+		char text[256];
+
+		null = open("/dev/null", O_WRONLY);
+		dup2(null, STDERR_FILENO);
+		dup2(null, STDOUT_FILENO);
+		strncpy(text, line, sizeof(text) - 1);
+		text[sizeof(text) - 1] = 0;
+		parse(&o, text);
+		_exit(99); /* it returned */
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(cw_parse_size("4096"), 4096);
+	assert_int_equal(cw_parse_size("512K"), 512 << 10);
+	assert_int_equal(cw_parse_size("16m"), 16 << 20);
+	assert_int_equal(cw_parse_size("0x1000"), 4096);
+	assert_int_equal(cw_parse_size(""), 0);
+	assert_int_equal(cw_parse_size("-1"), 0);
+	assert_int_equal(cw_parse_size("16MB"), 0);
+	assert_int_equal(cw_parse_size("M"), 0);
+	assert_int_equal(cw_parse_size("17592186044416M"), 0);
+}
+
+static void defaults(void **state)
+{
+	char line[] = "-p 12 handle";
+	struct cw_options o;
+
+	(void)state;
+	parse(&o, line);
+	assert_int_equal(o.pid, 12);
+	assert_string_equal(o.output, "callweave.cwc");
+	assert_int_equal(o.ring_bytes, 16 << 20);
+	assert_int_equal(o.plan->nfuncs, 1);
+	assert_string_equal(o.plan->funcs[0].name, "handle");
+	assert_false(o.plan->funcs[0].ret);
+	assert_false(o.plan->time);
+	assert_true(o.plan->stacks);
+	assert_null(o.exec_argv);
+	cw_options_free(&o);
+}
+
+static void aliases(void **state)
+{
+	char a[] = "-p 1 --return-value --latency f", b[] = "-p 1 --breakdown f";
+	struct cw_options o;
+
+	(void)state;
+	parse(&o, a);
+	assert_true(o.plan->ret);
+	assert_true(o.plan->time);
+	assert_false(o.plan->attribution);
+	assert_true(o.plan->funcs[0].ret);
+	cw_options_free(&o);
+	parse(&o, b);
+	assert_true(o.plan->attribution);
+	assert_true(o.plan->time);
+	assert_true(o.plan->funcs[0].ret);
+	cw_options_free(&o);
+}
+
+static void hops_need_no_function(void **state)
+{
+	char line[] = "-p 1 --async-hop put,2,get,1 --async-hop push,1,pop --async-max-age-ms 1500 "
+		      "--duration 0.5 --max-events 7 --stack none";
+	struct cw_options o;
+	int last;
+
+	(void)state;
+	parse(&o, line);
+	assert_int_equal(o.plan->nhops, 2);
+	assert_int_equal(o.plan->nfuncs, 4);
+	assert_int_equal(o.plan->hops[1].target_arg, CW_ARG_AUTO);
+	assert_int_equal(o.plan->max_age_ns, 1500000000ull);
+	assert_int_equal(o.plan->filters.duration_ns, 500000000ull);
+	assert_int_equal(o.plan->filters.max_events, 7);
+	assert_false(o.plan->stacks);
+	last = cw_plan_find(o.plan, "pop", NULL);
+	assert_true(last >= 0);
+	assert_true(o.plan->funcs[last].ret);
+	cw_options_free(&o);
+}
+
+static void binary_and_modules(void **state)
+{
+	char a[] = "./server handle --output x.cwc",
+	     b[] = "-p 1 --module libc.so.6 malloc lib.so:f",
+	     c[] = "-p 1 --binary server --offset 0x11c9";
+	struct cw_options o;
+
+	(void)state;
+	parse(&o, a);
+	assert_string_equal(o.binary, "./server");
+	assert_string_equal(o.output, "x.cwc");
+	cw_options_free(&o);
+	parse(&o, b);
+	assert_string_equal(o.plan->funcs[0].module, "libc.so.6");
+	assert_string_equal(o.plan->funcs[1].module, "lib.so");
+	cw_options_free(&o);
+	parse(&o, c);
+	assert_string_equal(o.binary, "server");
+	assert_null(o.plan->funcs[0].name);
+	assert_int_equal(o.plan->funcs[0].offset, 0x11c9);
+	cw_options_free(&o);
+}
+
+/* What follows -- is the target's, also when it looks like an option of ours. */
+static void exec_arguments(void **state)
+{
+	char a[] = "--time --exec prog f -- --time -p 3 x/y", b[] = "--exec prog f";
+	struct cw_options o;
+
+	(void)state;
+	parse(&o, a);
+	assert_string_equal(o.exec_prog, "prog");
+	assert_int_equal(o.pid, 0);
+	assert_null(o.binary);
+	assert_int_equal(o.plan->nfuncs, 1);
+	assert_string_equal(o.exec_argv[0], "prog");
+	assert_string_equal(o.exec_argv[1], "--time");
+	assert_string_equal(o.exec_argv[4], "x/y");
+	assert_null(o.exec_argv[5]);
+	cw_options_free(&o);
+	parse(&o, b);
+	assert_string_equal(o.exec_argv[0], "prog");
+	assert_null(o.exec_argv[1]);
+	cw_options_free(&o);
+}
+
+static void usage_errors(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"f",
+		"-p 1",
+		"-p abc f",
+		"-p -1 f",
+		"-p 0 f",
+		"-p 1 --exec x f",
+		"-p 1 f -- arg",
+		"./a ./b f",
+		"-p 1 --async-hop a,b",
+		"-p 1 --async-hop a,9,b f",
+		"-p 1 --ring-size 3000 f",
+		"-p 1 --ring-size 24M f",
+		"-p 1 --ring-size 2K f",
+		"-p 1 --duration 0 f",
+		"-p 1 --duration soon f",
+		"-p 1 --max-events 1.5 f",
+		"-p 1 --stack dwarf f",
+		"-p 1 --nonsense f",
+		"-p 1 --offset zz",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		if (status_of(bad[i]) != 2)
+			fail_msg("status %d for: %s", status_of(bad[i]), bad[i]);
+	}
+	assert_int_equal(status_of("--help"), 0);
+	assert_int_equal(status_of("-p 1 --config /nonexistent.yaml"), 1);
+	assert_int_equal(status_of("-p 1 f"), 99);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(aliases),
+		cmocka_unit_test(hops_need_no_function),
+		cmocka_unit_test(binary_and_modules),
+		cmocka_unit_test(exec_arguments),
+		cmocka_unit_test(usage_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
