@@ -48,6 +48,7 @@ char *cw_exec_find(const char *prog)
 			return path;
 		free(path);
 	}
+	errno = ENOENT;
 	return NULL;
 }
 

@@ -360,6 +360,7 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 	o->ring_bytes = DEFAULT_RING;
 	o->plan = cw_plan_new();
 	argp_err_exit_status = 2;
+	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* the hint after an error stays one line */
 	argc = split_exec_args(o, argc, argv);
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
 	if (o->exec_prog && !o->exec_argv)

@@ -65,7 +65,7 @@ const char *cw_output_reason(int error)
 	switch (-error) {
 	case ENOSPC:
 	case EDQUOT:
-		return "the disk is full; what was written so far is readable";
+		return "no space left on the device; what was written so far is readable";
 	case EPIPE:
 		return "the reader closed the pipe";
 	default:

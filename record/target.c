@@ -114,8 +114,8 @@ static int open_exec(struct cw_target *t, const struct cw_options *o, char *err)
 	int rc;
 
 	if (!path) {
-		snprintf(err, CW_ERR, "cannot execute %s: there is no such program", o->exec_prog);
-		return -ENOENT;
+		snprintf(err, CW_ERR, "cannot execute %s: %s", o->exec_prog, strerror(errno));
+		return -errno;
 	}
 	t->elf_fd = open_file(o->binary ? o->binary : path, err);
 	t->elf_path = strdup(o->binary ? o->binary : path);
