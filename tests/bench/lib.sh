@@ -73,6 +73,7 @@ wait_until() { # PID COMMAND...
 # Start a target that waits for the file $tmp/go. Its words go to $tmp/target.out.
 start_target() { # PROGRAM [ARGUMENT...]
 	rm -f "$tmp/go"
+	: >"$tmp/target.out" # or the words of the run before would be read
 	"$@" >"$tmp/target.out" 2>&1 &
 	target_pid=$!
 	running+=("$target_pid")
