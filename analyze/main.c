@@ -16,6 +16,8 @@ static const struct command {
 } commands[] = {
 	{"report", cw_cmd_report, "show chains, calls and what delayed them (the default)"},
 	{"import", cw_cmd_import, "turn a capture into an SQLite database that you keep"},
+	{"diagnostics", cw_cmd_diagnostics,
+	 "show queues and thread pools, and what is wrong there"},
 	{"sql", cw_cmd_sql, "query a capture"},
 	{"dump", cw_cmd_dump, "print or check the records of a capture"},
 };
@@ -26,7 +28,7 @@ static void usage(FILE *out)
 	      "Analyze a capture that callweave-record wrote, on any machine.\n\nCommands:\n",
 	      out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].does);
+		fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].does);
 	fputs("\nExamples:\n"
 	      "  callweave-analyze trace.cwc                            the report\n"
 	      "  callweave-analyze trace.cwc --min-total-ms 100         only chains that took that "
