@@ -2,8 +2,9 @@
 -- Hold the chains of an imported capture against the truth (attached as t). Prints lines
 -- WHAT|GOT|RELATION|LIMIT. The capture holds the whole run of the workload.
 
+PRAGMA temp_store = memory;
 CREATE TEMP TABLE h AS SELECT * FROM main.hop;
-CREATE INDEX temp.h_at ON h(target_tid, start_ts);
+CREATE INDEX temp.h_at ON h(target_tid, target, start_ts);
 CREATE TEMP TABLE off AS
 SELECT th.tid AS tid, o.ts AS ts
 FROM main.offcpu o JOIN main.thread th USING(utid);
@@ -16,11 +17,14 @@ SELECT x.rowid AS truth, x.request, x.hop, x.tag, x.submit_ns, x.start_ns, x.end
 	x.source_tid AS true_source, x.key AS true_key, x.doubled,
 	h.*, c.complete, p.flags
 FROM t.hop x
-JOIN h ON h.target_tid = x.target_tid AND h.target = x.target
-	AND h.start_ts <= x.start_ns AND h.end_ts >= x.start_ns
+JOIN h ON h.target_tid = x.target_tid AND h.target = x.target AND h.end_ts >= x.start_ns
+	AND h.start_ts = (SELECT max(start_ts) FROM h l WHERE l.target_tid = x.target_tid AND l.target = x.target
+		AND l.start_ts <= x.start_ns)
 JOIN main.chain c USING(chain_id)
 JOIN main.path p USING(chain_id)
 WHERE x.start_ns IS NOT NULL;
+CREATE INDEX temp.pair_request ON pair(request, chain_id);
+CREATE INDEX temp.pair_chain ON pair(chain_id);
 
 -- A thread that lost the CPU between a probe and the program's own clock reading.
 CREATE TEMP TABLE disturbed AS
@@ -28,6 +32,7 @@ SELECT DISTINCT truth, chain_id FROM pair
 WHERE EXISTS (SELECT 1 FROM off WHERE tid = target_tid AND ts BETWEEN start_ts AND start_ns)
 	OR EXISTS (SELECT 1 FROM off WHERE tid = source_tid AND ts BETWEEN submit_ts AND submit_ns)
 	OR EXISTS (SELECT 1 FROM off WHERE tid = target_tid AND ts BETWEEN true_end AND end_ts);
+CREATE INDEX temp.disturbed_truth ON disturbed(truth, chain_id);
 
 CREATE TEMP TABLE error AS
 SELECT abs(queue_ns - (start_ns - submit_ns)) AS queue_error,
@@ -55,10 +60,10 @@ SELECT 'chains that are nobody''s',
 	(SELECT count(*) FROM main.chain WHERE chain_id NOT IN (SELECT chain_id FROM pair)), '=', 0;
 SELECT 'unflagged hops whose parts do not add up',
 	(SELECT count(*) FROM h JOIN main.path p USING(chain_id) WHERE p.flags = ''
-		AND oncpu_ns + blocked_ns + runq_ns + preempted_ns <> work_ns), '=', 0;
+		AND h.oncpu_ns + h.blocked_ns + h.runq_ns + h.preempted_ns IS NOT h.work_ns), '=', 0;
 SELECT 'unflagged hops with unknown time',
 	(SELECT count(*) FROM h JOIN main.path p USING(chain_id) WHERE p.flags = ''
-		AND coalesce(unknown_ns, -1) <> 0), '=', 0;
+		AND coalesce(h.unknown_ns, -1) <> 0), '=', 0;
 SELECT 'hops compared', (SELECT count(*) FROM error), '>=',
 	(SELECT count(*) / 2 FROM t.hop WHERE start_ns IS NOT NULL AND doubled = 0);
 SELECT 'queue: median error, ns',

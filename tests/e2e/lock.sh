@@ -23,7 +23,7 @@ for how in pid exec; do
 		"SELECT count(DISTINCT l.round) FROM t.lock l JOIN futex_wait w
 		 ON w.tid = l.waiter_tid AND w.ts BETWEEN l.start_ns AND l.end_ns
 		 WHERE w.address = l.mutex AND abs(w.dur - (l.end_ns - l.start_ns)) < 5000000
-			AND w.waker_tid = l.holder_tid AND w.waker_evidence = 'observed'
+			AND w.waker_tid = l.holder_tid AND w.waker_kind = 'observed'
 			AND EXISTS (SELECT 1 FROM callstack c
 				WHERE c.stack_id = w.waker_stack_id AND c.function = 'lock_holder_main')")" 8
 	"$analyze" "$tmp/$how.cwc" >"$tmp/$how.txt" 2>"$tmp/$how.err" || fail "$how: report: $(cat "$tmp/$how.err")"

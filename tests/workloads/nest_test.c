@@ -86,11 +86,11 @@ int main(int argc, char **argv)
 	workload_begin(&me, argc, argv);
 	for (n = 0; workload_goes_on(n); n++)
 		sink += func1(n);
-	for (i = 0; i < rounds; i++)
-		sink += recurse(depth);
 	for (i = 0; i < jumps; i++)
 		if (!setjmp(back))
 			sink += jump_out(i);
+	for (i = 0; i < rounds; i++)
+		sink += recurse(depth);
 	for (i = 0; i < exits; i++) {
 		pthread_create(&thread, NULL, exiting_thread_main, NULL);
 		pthread_join(thread, NULL);
