@@ -319,19 +319,18 @@ static void say_missing(struct check *c, enum ref kind)
 
 	for (size_t i = 0; i < s->room; i++) {
 		const struct slot *slot = &s->slots[i];
+		char id[24];
 
 		if (!slot->refs || slot->there || missing++ >= MAX_SAID)
 			continue;
+		if (kind == REF_STACK || kind == REF_FILE)
+			snprintf(id, sizeof(id), "0x%" PRIx64, slot->key);
+		else
+			snprintf(id, sizeof(id), "%" PRIu64, slot->key - (kind == REF_PROBE));
 		say(c,
-		    kind == REF_MODULE || kind == REF_PROBE
-			    ? "%s %" PRIu64
-			      " is referred to by %u records, first in the frame at byte "
-			      "%" PRIu64 ", but is not in the file"
-			    : "%s 0x%" PRIx64
-			      " is referred to %u times, first in the frame at byte "
-			      "%" PRIu64 ", but is not in the file",
-		    ref_names[kind], kind == REF_PROBE ? slot->key - 1 : slot->key, slot->refs,
-		    slot->where);
+		    "%s %s is not in the file; references to it: %u, the first in the frame at "
+		    "byte %" PRIu64,
+		    ref_names[kind], id, slot->refs, slot->where);
 	}
 	if (missing > MAX_SAID)
 		say(c, "%zu more %ss are referred to but are not in the file", missing - MAX_SAID,
