@@ -80,7 +80,7 @@ static void dump_header(const struct dump *d, const struct cw_reader *r)
 		char text[8192];
 		int n = cw_type_describe(t, text, sizeof(text));
 
-		if (d->type && strcmp(d->type, "type_info"))
+		if (d->type && strcmp(d->type, "type_info") != 0)
 			break;
 		printf("{\"type\":\"type_info\",\"ts\":0,\"id\":%u,\"fixed_size\":%u,\"text\":",
 		       t->id, t->fixed_size);

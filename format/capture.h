@@ -21,7 +21,7 @@ struct cw_field {
 	const char *name;
 	enum cw_ftype type;
 	uint32_t offset; /* bytes from the start of the record */
-	uint32_t count;	 /* elements; 0 for a tail, which runs to rec.size */
+	uint32_t count;  /* elements; 0 for a tail, which runs to rec.size */
 	const char *doc; /* NULL in a description read from a file */
 };
 
@@ -46,7 +46,8 @@ const struct cw_type *cw_type_by_name(const char *name);
 int cw_type_describe(const struct cw_type *t, char *buf, size_t size);
 
 /* Elements of field f in rec: f->count, or what the tail holds. */
-uint32_t cw_field_elems(const struct cw_type *t, const struct cw_field *f, const struct cw_rec *rec);
+uint32_t cw_field_elems(const struct cw_type *t, const struct cw_field *f,
+			const struct cw_rec *rec);
 
 /* Bytes a string tail holds, up to the first NUL or rec->size. */
 size_t cw_tail_strlen(const struct cw_rec *rec, const char *tail);
@@ -67,8 +68,8 @@ struct cw_meta_kv {
 
 struct cw_writer;
 struct cw_writer_stats {
-	uint64_t records; /* appended, EVENT class only */
-	uint64_t bytes;	  /* written to the file so far */
+	uint64_t records;       /* appended, EVENT class only */
+	uint64_t bytes;         /* written to the file so far */
 	uint64_t payload_bytes; /* of those, frames that hold BLOB records only */
 	uint64_t frames;
 	uint64_t epoch_records_bytes; /* uncompressed bytes since the epoch began */
@@ -76,22 +77,25 @@ struct cw_writer_stats {
 
 /*
  * Start a capture on fd, which is never sought and stays the caller's. kv ends with a NULL key.
- * Compression and writing happen on a thread of the writer's own.
+ * Compression and writing happen on a thread of the writer's own. All calls but finish and free may
+ * be made from several threads. kv may be NULL; its strings are copied.
  */
 int cw_writer_new(struct cw_writer **out, int fd, const struct cw_meta_kv *kv);
 
-/* Append a copy of rec. Closes the frame first when it is full. Blocks while compression is behind. */
+/* Append a copy of rec, in a new frame when this one is full. Blocks while compression is behind.
+ */
 int cw_writer_append(struct cw_writer *w, const struct cw_rec *rec);
 
 /* Append a record made of a fixed part and a tail; sets rec->size. -E2BIG beyond CW_MAX_RECORD. */
-int cw_writer_append_tail(struct cw_writer *w, struct cw_rec *fixed, size_t fixed_size, const void *tail,
-			  size_t tail_size);
+int cw_writer_append_tail(struct cw_writer *w, struct cw_rec *fixed, size_t fixed_size,
+			  const void *tail, size_t tail_size);
 
 /* Append a payload as blob records in frames of their own. */
-int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind, const void *data,
-		   size_t size);
+int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+		   const void *data, size_t size);
 
-/* Note n events lost on cpu; the next chunk header says so. The caller appends the lost record itself. */
+/* Note n events lost on cpu for the next chunk record. The caller appends the lost record itself.
+ */
 void cw_writer_lost(struct cw_writer *w, uint32_t kind, uint32_t cpu, uint64_t n);
 
 /* Close the frame when it is older than 100 ms. Call this at least every 50 ms. */
@@ -110,7 +114,8 @@ void cw_writer_new_epoch(struct cw_writer *w);
 int cw_writer_error(const struct cw_writer *w);
 void cw_writer_get_stats(const struct cw_writer *w, struct cw_writer_stats *st);
 
-/* Write what is buffered, then, when clean, the seek table. Returns the first error of the whole file. */
+/* Write what is buffered, then, when clean, the seek table. Returns the first error of the whole
+ * file. */
 int cw_writer_finish(struct cw_writer *w, bool clean);
 void cw_writer_free(struct cw_writer *w);
 
@@ -120,18 +125,18 @@ struct cw_reader;
 
 /* Where a record stood, for messages and for the total order (ts, cpu, position). */
 struct cw_pos {
-	uint64_t frame;	 /* number of the frame in the file, from 0 */
+	uint64_t frame;  /* number of the frame in the file, from 0 */
 	uint64_t offset; /* byte offset of that frame in the file */
-	uint64_t index;	 /* number of the record in the file, from 0 */
+	uint64_t index;  /* number of the record in the file, from 0 */
 };
 
 /* Something that is wrong with or missing from the file. */
 struct cw_problem {
 	uint64_t offset;  /* byte offset in the file */
-	bool fatal;	  /* nothing can be read behind it */
-	bool lost_data;	  /* records are missing here */
+	bool fatal;       /* nothing can be read behind it */
+	bool lost_data;   /* records are missing here */
 	uint64_t from_ts; /* range of time affected when known, else 0 */
-	uint64_t to_ts;	  /* UINT64_MAX: to the end of the capture */
+	uint64_t to_ts;   /* UINT64_MAX: to the end of the capture */
 	const char *text; /* one sentence, owned by the reader */
 };
 
@@ -161,12 +166,14 @@ const struct cw_meta_kv *cw_reader_metas(const struct cw_reader *r);
 const struct cw_type *cw_reader_type(const struct cw_reader *r, uint16_t id);
 /* The i-th type the file describes, or NULL beyond the last. */
 const struct cw_type *cw_reader_type_at(const struct cw_reader *r, size_t i);
-/* The record last returned by cw_reader_next as it stands in the file, for cw_reader_type's layout. */
+/* The record last returned by cw_reader_next as it stands in the file, for cw_reader_type's layout.
+ */
 const struct cw_rec *cw_reader_as_written(const struct cw_reader *r);
 
 size_t cw_reader_nproblems(const struct cw_reader *r);
 const struct cw_problem *cw_reader_problem(const struct cw_reader *r, size_t i);
-bool cw_reader_clean_end(const struct cw_reader *r); /* an END record and the seek table were seen */
+bool cw_reader_clean_end(
+	const struct cw_reader *r); /* an END record and the seek table were seen */
 uint64_t cw_reader_unknown_records(const struct cw_reader *r);
 uint64_t cw_reader_offset(const struct cw_reader *r); /* bytes read so far, for progress */
 uint64_t cw_reader_size(const struct cw_reader *r);   /* bytes of the file; 0 for a stream */

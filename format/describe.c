@@ -103,7 +103,7 @@ static bool parse_count(char *s, uint32_t *count)
 	if (s[0] != '[' || !isdigit((unsigned char)s[1]))
 		return false;
 	n = strtoul(s + 1, &end, 10);
-	if (strcmp(end, "]") || n < 1 || n > CW_MAX_RECORD)
+	if (strcmp(end, "]") != 0 || n < 1 || n > CW_MAX_RECORD)
 		return false;
 	*count = n;
 	return true;
@@ -207,7 +207,7 @@ bool cw_type_same(const struct cw_type *a, const struct cw_type *b)
 		const struct cw_field *f = &a->fields[i], *g = &b->fields[i];
 
 		if (f->type != g->type || f->offset != g->offset || f->count != g->count ||
-		    strcmp(f->name, g->name))
+		    strcmp(f->name, g->name) != 0)
 			return false;
 	}
 	return true;

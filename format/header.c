@@ -60,7 +60,7 @@ static int64_t check_head(const uint8_t *p, size_t n, const char *name, char *er
 	}
 	if (cw_get32((const uint8_t[4]){p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0,
 					n > 3 ? p[3] : 0}) != CW_HEADER_FRAME_MAGIC ||
-	    (n >= 16 && memcmp(p + 8, CW_FILE_MAGIC, 8))) {
+	    (n >= 16 && memcmp(p + 8, CW_FILE_MAGIC, 8) != 0)) {
 		snprintf(err, errsize, "%s is not a callweave capture but %s", name, what_is(p, n));
 		return -EINVAL;
 	}
@@ -76,7 +76,7 @@ static int64_t check_head(const uint8_t *p, size_t n, const char *name, char *er
 			 "%s has capture format version %u, and this program reads up to version "
 			 "%u: "
 			 "use a newer callweave-analyze",
-			 name, version, CW_FORMAT_VERSION);
+			 name, version, (unsigned)CW_FORMAT_VERSION);
 		return -EPROTONOSUPPORT;
 	}
 	if (version == 0 || size < CW_HEADER_FIXED || size > CW_MAX_HEADER) {

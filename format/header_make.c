@@ -103,7 +103,7 @@ int cw_header_make(const struct cw_meta_kv *kv, uint8_t **mem, size_t *size)
 	header_meta(&h, "format_version", version);
 	for (; kv && kv->key; kv++) {
 		has_id |= !strcmp(kv->key, "capture_id");
-		if (strcmp(kv->key, "format_version"))
+		if (strcmp(kv->key, "format_version") != 0)
 			header_meta(&h, kv->key, kv->value);
 	}
 	if (!has_id)

@@ -108,7 +108,7 @@ static size_t operator_length(const char *s)
 					    ">>",  "<=",  ">=",  "->",  ",",  "<",  ">"};
 	static const char word[] = "operator";
 
-	if (strncmp(s, word, sizeof(word) - 1))
+	if (strncmp(s, word, sizeof(word) - 1) != 0)
 		return 0;
 	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
 		if (!strncmp(s + sizeof(word) - 1, signs[i], strlen(signs[i])))
@@ -153,17 +153,17 @@ static const char *module_colon(const char *s, const char *end)
 	return NULL;
 }
 
-/* Split [MODULE:]SYMBOL of len bytes into two strings of their own; *module stays NULL without one.
- */
+/* Split [MODULE:]SYMBOL of len bytes into two new strings; *module stays NULL without one. */
 static int split_name(const char *text, size_t len, char **module, char **name, char *err)
 {
 	const char *colon = module_colon(text, text + len);
 
 	*module = *name = NULL;
-	if (len == 0 || colon == text || colon == text + len - 1)
-		return cw_plan_fail(err, -EINVAL,
-				    "'%.*s' names no function: expected [MODULE:]SYMBOL", (int)len,
-				    text);
+	if (len == 0 || colon == text || colon == text + len - 1) {
+		cw_plan_fail(err, 0, "'%.*s' names no function: expected [MODULE:]SYMBOL", (int)len,
+			     text);
+		return -EINVAL;
+	}
 	if (colon) {
 		*module = strndup(text, colon - text);
 		len -= colon + 1 - text;
@@ -175,7 +175,8 @@ static int split_name(const char *text, size_t len, char **module, char **name, 
 	free(*module);
 	free(*name);
 	*module = *name = NULL;
-	return no_room(err);
+	no_room(err);
+	return -ENOMEM;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */

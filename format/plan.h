@@ -18,11 +18,11 @@ enum cw_match { CW_MATCH_NEWEST, CW_MATCH_OLDEST, CW_MATCH_ALL };
 
 /* A function to probe. */
 struct cw_plan_func {
-	char *name;   /* symbol, or NULL when offset is given */
-	char *module; /* basename or path of its ELF file; NULL: the target's own */
+	char *name;      /* symbol, or NULL when offset is given */
+	char *module;    /* basename or path of its ELF file; NULL: the target's own */
 	uint64_t offset; /* file offset, when name is NULL */
-	bool ret;	 /* wants a return probe */
-	bool target;	 /* a positional function: its calls are reported */
+	bool ret;        /* wants a return probe */
+	bool target;     /* a positional function: its calls are reported */
 };
 
 /* One asynchronous handoff: source(key at source_arg) -> target(key at target_arg). */
@@ -52,10 +52,10 @@ struct cw_plan {
 	size_t nhops;
 	struct cw_plan_filters filters;
 	uint64_t max_age_ns; /* default 30 s */
-	bool ret;	     /* --ret: return values are wanted */
-	bool time;	     /* --time: durations are wanted */
+	bool ret;            /* --ret: return values are wanted */
+	bool time;           /* --time: durations are wanted */
 	bool attribution;    /* --attribution: scheduler facts are wanted; implies time */
-	bool stacks;	     /* user stacks; default true */
+	bool stacks;         /* user stacks; default true */
 };
 
 struct cw_plan *cw_plan_new(void);
@@ -79,6 +79,7 @@ int cw_plan_find(const struct cw_plan *p, const char *name, const char *module);
 
 /* As YAML, malloc'ed; and back. file is the name used in messages. Unknown keys are errors. */
 char *cw_plan_to_yaml(const struct cw_plan *p);
-int cw_plan_from_yaml(struct cw_plan **out, const char *yaml, size_t size, const char *file, char *err);
+int cw_plan_from_yaml(struct cw_plan **out, const char *yaml, size_t size, const char *file,
+		      char *err);
 
 #endif

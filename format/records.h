@@ -18,12 +18,12 @@
 #endif
 
 #define CW_FORMAT_VERSION 1
-#define CW_MAX_RECORD 65528u /* bytes of one record, header and tail included */
-#define CW_COMM_LEN 16
-#define CW_NARGS 8	   /* argument words of a probe_entry */
-#define CW_NSYSARGS 6	   /* arguments of a system call */
-#define CW_MAX_FRAMES 127  /* user or kernel frames of one stack record */
-#define CW_USER_TYPE_MIN 256 /* ids from here on are declared by type records while recording */
+#define CW_MAX_RECORD     65528u /* bytes of one record, header and tail included */
+#define CW_COMM_LEN       16
+#define CW_NARGS          8   /* argument words of a probe_entry */
+#define CW_NSYSARGS       6   /* arguments of a system call */
+#define CW_MAX_FRAMES     127 /* user or kernel frames of one stack record */
+#define CW_USER_TYPE_MIN  256 /* ids from here on are declared by type records while recording */
 
 /*
  * Every record starts with this header. The next record starts at size rounded up to 8.
@@ -31,15 +31,16 @@
  * cpu: where the event happened, 0xffff when written by the recorder itself.
  */
 struct cw_rec {
-	__u16 type;  /* enum cw_type_id */
-	__u16 size;  /* bytes, header and tail included, padding excluded */
+	__u16 type; /* enum cw_type_id */
+	__u16 size; /* bytes, header and tail included, padding excluded */
 	__u16 cpu;
 	__u16 flags; /* CW_REC_* */
 	__u64 ts;
 };
-#define CW_CPU_NONE 0xffffu
+#define CW_CPU_NONE     0xffffu
 #define CW_REC_REPEATED 1u /* written again for a new epoch; says nothing new */
 
+/* clang-format off */
 /*
  * X(NAME, name, id, class, doc): class is STREAM (about the file), REF (referred to by others, written
  * again for every epoch) or EVENT (happened at ts).
@@ -316,9 +317,15 @@ CW_RECORDS(CW_X_STRUCT)
 #undef CW_X_S
 #undef CW_X_B
 #undef CW_X_V
+/* clang-format on */
 
 /* Values of the flag fields above. */
-enum cw_lost_reason { CW_LOST_RING = 1, CW_LOST_MISSED = 2, CW_LOST_OVERLOAD = 3, CW_LOST_DELETED = 4 };
+enum cw_lost_reason {
+	CW_LOST_RING = 1,
+	CW_LOST_MISSED = 2,
+	CW_LOST_OVERLOAD = 3,
+	CW_LOST_DELETED = 4
+};
 enum cw_end_reason {
 	CW_END_SIGNAL = 1,
 	CW_END_TARGET = 2,
@@ -343,7 +350,11 @@ enum cw_probe_flags {
 	CW_PROBE_MOVED = 8,
 	CW_PROBE_NO_FP = 16
 };
-enum cw_switch_flags { CW_SWITCH_PREEMPTED = 1, CW_SWITCH_PREV_TRACED = 2, CW_SWITCH_NEXT_TRACED = 4 };
+enum cw_switch_flags {
+	CW_SWITCH_PREEMPTED = 1,
+	CW_SWITCH_PREV_TRACED = 2,
+	CW_SWITCH_NEXT_TRACED = 4
+};
 enum cw_waking_flags { CW_WAKING_IRQ = 1, CW_WAKING_WAKER_TRACED = 2 };
 enum cw_map_flags { CW_MAP_PROC = 1, CW_MAP_MMAP2 = 2 };
 

@@ -6,21 +6,21 @@
 #include "describe.h"
 #include "typeset.h"
 
-static struct cw_entry *empty_page[256];
+static struct cw_page empty_page;
 
 /* Where the entry of an id stands, on a page of its own set; NULL without memory. */
 static struct cw_entry **place_of(struct cw_typeset *s, uint16_t id)
 {
-	struct cw_entry ***page = &s->pages[id >> 8];
+	struct cw_page **page = &s->pages[id >> 8];
 
-	if (*page == empty_page) {
-		struct cw_entry **fresh = calloc(256, sizeof(*fresh));
+	if (*page == &empty_page) {
+		struct cw_page *fresh = calloc(1, sizeof(*fresh));
 
 		if (!fresh)
 			return NULL;
 		*page = fresh;
 	}
-	return &(*page)[id & 255];
+	return &(*page)->entries[id & 255];
 }
 
 static int put(struct cw_typeset *s, const struct cw_type *file, const struct cw_type *native,
@@ -48,7 +48,7 @@ struct cw_typeset *cw_typeset_new(void)
 	int err = s ? 0 : -ENOMEM;
 
 	for (size_t i = 0; s && i < 256; i++)
-		s->pages[i] = empty_page;
+		s->pages[i] = &empty_page;
 	for (size_t i = 0; i < cw_ntypes && !err; i++)
 		err = put(s, &cw_types[i], &cw_types[i], false);
 	if (!err)
@@ -57,12 +57,14 @@ struct cw_typeset *cw_typeset_new(void)
 	return NULL;
 }
 
-static void free_page(struct cw_entry **page)
+static void free_page(struct cw_page *page)
 {
 	for (size_t i = 0; i < 256; i++) {
-		if (page[i] && page[i]->described)
-			free((void *)page[i]->file);
-		free(page[i]);
+		struct cw_entry *e = page->entries[i];
+
+		if (e && e->described)
+			free((void *)e->file);
+		free(e);
 	}
 	free(page);
 }
@@ -72,7 +74,7 @@ void cw_typeset_free(struct cw_typeset *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < 256; i++)
-		if (s->pages[i] && s->pages[i] != empty_page)
+		if (s->pages[i] && s->pages[i] != &empty_page)
 			free_page(s->pages[i]);
 	free(s->order);
 	free(s);
@@ -80,7 +82,7 @@ void cw_typeset_free(struct cw_typeset *s)
 
 static int keep(struct cw_typeset *s, struct cw_type *t)
 {
-	const struct cw_type **bigger = s->order;
+	uint16_t *bigger = s->order;
 	int err;
 
 	if (s->n % 32 == 0)
@@ -90,7 +92,7 @@ static int keep(struct cw_typeset *s, struct cw_type *t)
 	s->order = bigger;
 	err = put(s, t, cw_type_by_name(t->name), true);
 	if (!err)
-		s->order[s->n++] = t;
+		s->order[s->n++] = t->id;
 	return err;
 }
 
@@ -124,5 +126,5 @@ int cw_typeset_add(struct cw_typeset *s, const struct cw_type_info *info, const 
 
 const struct cw_type *cw_typeset_at(const struct cw_typeset *s, size_t i)
 {
-	return i < s->n ? s->order[i] : NULL;
+	return i < s->n ? cw_typeset_get(s, s->order[i])->file : NULL;
 }

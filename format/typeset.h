@@ -28,16 +28,20 @@ int cw_typeset_add(struct cw_typeset *s, const struct cw_type_info *info, const 
 /* The i-th type described, or NULL beyond the last. */
 const struct cw_type *cw_typeset_at(const struct cw_typeset *s, size_t i);
 
+struct cw_page {
+	struct cw_entry *entries[256];
+};
+
 /* Entries by id, in pages of 256; those without any share one that is empty. */
 struct cw_typeset {
-	struct cw_entry **pages[256];
-	const struct cw_type **order;
+	struct cw_page *pages[256];
+	uint16_t *order; /* ids of the described types */
 	size_t n;
 };
 
 static inline const struct cw_entry *cw_typeset_get(const struct cw_typeset *s, uint16_t id)
 {
-	return s->pages[id >> 8][id & 255];
+	return s->pages[id >> 8]->entries[id & 255];
 }
 
 #endif
