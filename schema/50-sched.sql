@@ -175,7 +175,7 @@ SELECT o.utid, o.ts, (SELECT value FROM capture_info WHERE key = 'end_ts') - o.t
 		WHEN o.waking_ts IS NOT NULL OR o.state = 2048 THEN 'runnable' ELSE 'blocked' END,
 	o.cpu, coalesce(y.name, 'syscall ' || o.syscall), NULL, o.offcpu_id
 FROM offcpu o LEFT JOIN syscall_name y USING(syscall)
-WHERE o.end_ts IS NULL
+WHERE o.end_ts IS NULL AND o.ts < (SELECT value FROM capture_info WHERE key = 'end_ts')
 UNION ALL
 SELECT r.utid, r.end_ts, r.next_ts - r.end_ts, 'running', r.end_cpu, NULL, NULL, NULL
 FROM (SELECT o.utid, o.end_ts, o.end_cpu,
