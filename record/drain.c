@@ -11,9 +11,8 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include "drain.h"
-#include "pidset.h"
 #include "resolve.h"
-#include "snapshot.h"
+#include "tracked.h"
 
 #define TICK_MS       20
 #define POLL_NS       100000000ull
@@ -28,13 +27,11 @@ enum { ON_RING, ON_SIGNAL, ON_EXIT };
 struct cw_drain {
 	struct cw_drain_setup s;
 	struct ring_buffer *ring;
-	struct cw_pidset known;  /* processes described */
-	struct cw_pidset traced; /* processes traced */
+	struct cw_tracked *tracked;
 	int epoll;
 	uint64_t counted;               /* calls of the last function */
 	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
-	uint32_t child; /* of --exec, until it has executed its program; kernel-global */
 	bool enough;
 };
 
@@ -44,50 +41,6 @@ static uint64_t mono_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-/* Outside the initial PID namespace other processes' ids are guessed to be their own namespace's.
- */
-static void describe_process(struct cw_drain *d, uint32_t global, uint32_t ns_pid)
-{
-	if (!cw_pidset_add(&d->known, global))
-		return;
-	cw_modules_snapshot(d->s.modules, cw_snapshot_initial_pid_ns() ? global : ns_pid, global);
-}
-
-static void on_thread(struct cw_drain *d, const struct cw_thread *r)
-{
-	if (!(r->flags & CW_THREAD_TRACED))
-		return;
-	if (cw_pidset_add(&d->traced, r->pid) && !d->s.target->pid) {
-		/* First sight of a process that runs the file: its other threads, too. */
-		cw_probes_want(d->s.probes, r->ns_pid);
-		cw_probes_seed(d->s.probes);
-	}
-	if (r->pid != d->child)
-		describe_process(d, r->pid, r->ns_pid);
-}
-
-static void on_exec(struct cw_drain *d, const struct cw_exec *r)
-{
-	if (!(r->flags & 1)) {
-		cw_pidset_remove(&d->traced, r->pid);
-		return;
-	}
-	d->child = r->pid == d->child ? 0 : d->child;
-	/* What is mapped now comes from the kernel as well; this gets name and arguments. */
-	cw_pidset_remove(&d->known, r->pid);
-	cw_pidset_add(&d->traced, r->pid);
-	describe_process(d, r->pid, r->pid);
-}
-
-static void on_exit_record(struct cw_drain *d, const struct cw_exit *r)
-{
-	if (!(r->flags & 1))
-		return;
-	cw_pidset_remove(&d->traced, r->pid);
-	cw_pidset_remove(&d->known, r->pid);
-	cw_modules_forget(d->s.modules, r->pid);
 }
 
 static void count_call(struct cw_drain *d, uint32_t probe, bool returned)
@@ -120,13 +73,10 @@ static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 		cw_modules_note_stack(d->s.modules, data);
 		break;
 	case CW_THREAD:
-		on_thread(d, data);
-		break;
+	case CW_FORK:
 	case CW_EXEC:
-		on_exec(d, data);
-		break;
 	case CW_EXIT:
-		on_exit_record(d, data);
+		cw_tracked_record(d->tracked, rec);
 		break;
 	case CW_PROBE_ENTRY:
 		count_call(d, ((const struct cw_probe_entry *)data)->probe_id, false);
@@ -136,13 +86,6 @@ static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 		break;
 	}
 	return 0;
-}
-
-static bool keep_map(void *arg, uint32_t pid)
-{
-	const struct cw_drain *d = arg;
-
-	return cw_pidset_has(&d->traced, pid);
 }
 
 static int watch_fd(struct cw_drain *d, int fd, uint32_t what, uint32_t events)
@@ -170,9 +113,12 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 		cw_drain_free(d);
 		return NULL;
 	}
-	if (s->target->child)
-		d->child = cw_probes_global_pid(s->probes, s->target->pid);
-	cw_modules_watch(s->modules, keep_map, d);
+	d->tracked = cw_tracked_new(s->modules, s->probes, s->target);
+	if (!d->tracked) {
+		cw_drain_free(d);
+		return NULL;
+	}
+	cw_modules_watch(s->modules, cw_tracked_keep, d->tracked);
 	d->start = mono_ns();
 	d->next_poll = d->start + POLL_NS;
 	d->next_embed = d->start + EMBED_NS;
@@ -237,6 +183,7 @@ static int carry(struct cw_drain *d)
 
 	cw_modules_drain(d->s.modules);
 	rc = ring_buffer__consume(d->ring);
+	cw_tracked_settle(d->tracked);
 	return rc < 0 ? rc : 0;
 }
 
@@ -305,7 +252,6 @@ void cw_drain_free(struct cw_drain *d)
 	ring_buffer__free(d->ring);
 	if (d->epoll >= 0)
 		close(d->epoll);
-	cw_pidset_free(&d->known);
-	cw_pidset_free(&d->traced);
+	cw_tracked_free(d->tracked);
 	free(d);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Keeps up with the traced processes: what is new about one is described once. Records carry
+ * kernel-global ids; outside the initial PID namespace the recorder takes a process's id in its own
+ * namespace for the one it sees itself, which is so for all that live in the same container.
+ */
+#include <stdlib.h>
+#include "idmap.h"
+#include "pidset.h"
+#include "snapshot.h"
+#include "tracked.h"
+
+struct cw_tracked {
+	struct cw_modules *modules;
+	struct cw_probes *probes;
+	const struct cw_target *target;
+	struct cw_pidset traced;  /* ids as the recorder sees them */
+	struct cw_pidset known;   /* described; kernel-global */
+	struct cw_pidset pending; /* to be described; kernel-global */
+	struct cw_idmap ns_ids;   /* id in the own namespace by kernel-global id */
+	uint32_t child;           /* of --exec, until it has executed its program; kernel-global */
+	bool initial_ns;
+};
+
+struct cw_tracked *cw_tracked_new(struct cw_modules *m, struct cw_probes *pr,
+				  const struct cw_target *target)
+{
+	struct cw_tracked *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->modules = m;
+	t->probes = pr;
+	t->target = target;
+	t->initial_ns = cw_snapshot_initial_pid_ns();
+	/* Its mappings may be reported, and it may be gone, before its first record is read. */
+	if (target->pid)
+		cw_pidset_add(&t->traced, target->pid);
+	if (target->child)
+		t->child = cw_probes_global_pid(pr, target->pid);
+	return t;
+}
+
+/* The id that the recorder sees a process by. */
+static uint32_t seen_id(const struct cw_tracked *t, uint32_t global)
+{
+	uint32_t id = t->initial_ns ? 0 : cw_idmap_get(&t->ns_ids, global);
+
+	return id ? id : global;
+}
+
+static void describe(struct cw_tracked *t, uint32_t global)
+{
+	cw_pidset_remove(&t->pending, global);
+	if (cw_pidset_add(&t->known, global))
+		cw_modules_snapshot(t->modules, seen_id(t, global), global);
+}
+
+static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
+{
+	uint32_t id;
+
+	if (!(r->flags & CW_THREAD_TRACED))
+		return;
+	if (!t->initial_ns && r->ns_pid)
+		cw_idmap_put(&t->ns_ids, r->pid, r->ns_pid);
+	id = seen_id(t, r->pid);
+	if (cw_pidset_add(&t->traced, id) && !t->target->pid) {
+		/* First sight of a process that runs the file: its other threads, too. */
+		cw_probes_want(t->probes, id);
+		cw_probes_seed(t->probes);
+	}
+	/* Before it executes its program, the child is a copy of the recorder. */
+	if (r->pid != t->child && !cw_pidset_has(&t->known, r->pid))
+		cw_pidset_add(&t->pending, r->pid);
+}
+
+static void on_fork(struct cw_tracked *t, const struct cw_fork *r)
+{
+	if (r->child_pid == r->pid || !cw_pidset_has(&t->pending, r->child_pid))
+		return;
+	cw_modules_fork(t->modules, r->pid, r->child_pid, r->h.ts);
+	describe(t, r->child_pid);
+}
+
+static void on_exec(struct cw_tracked *t, const struct cw_exec *r)
+{
+	if (!(r->flags & 1)) {
+		cw_pidset_remove(&t->traced, seen_id(t, r->pid));
+		return;
+	}
+	if (r->pid == t->child)
+		t->child = 0;
+	cw_pidset_add(&t->traced, seen_id(t, r->pid));
+	/* What is mapped now comes from the kernel as well; this gets name and arguments. */
+	cw_pidset_remove(&t->known, r->pid);
+	describe(t, r->pid);
+}
+
+static void on_exit_record(struct cw_tracked *t, const struct cw_exit *r)
+{
+	if (!(r->flags & 1))
+		return;
+	if (cw_pidset_has(&t->pending, r->pid))
+		describe(t, r->pid);
+	cw_pidset_remove(&t->traced, seen_id(t, r->pid));
+	cw_pidset_remove(&t->known, r->pid);
+	cw_modules_forget(t->modules, r->pid);
+}
+
+void cw_tracked_record(struct cw_tracked *t, const struct cw_rec *rec)
+{
+	switch (rec->type) {
+	case CW_THREAD:
+		on_thread(t, (const struct cw_thread *)rec);
+		break;
+	case CW_FORK:
+		on_fork(t, (const struct cw_fork *)rec);
+		break;
+	case CW_EXEC:
+		on_exec(t, (const struct cw_exec *)rec);
+		break;
+	case CW_EXIT:
+		on_exit_record(t, (const struct cw_exit *)rec);
+		break;
+	}
+}
+
+void cw_tracked_settle(struct cw_tracked *t)
+{
+	while (t->pending.n)
+		describe(t, t->pending.ids[0]);
+}
+
+bool cw_tracked_keep(void *tracked, uint32_t pid)
+{
+	const struct cw_tracked *t = tracked;
+
+	return cw_pidset_has(&t->traced, pid);
+}
+
+void cw_tracked_free(struct cw_tracked *t)
+{
+	if (!t)
+		return;
+	cw_pidset_free(&t->traced);
+	cw_pidset_free(&t->known);
+	cw_pidset_free(&t->pending);
+	cw_idmap_clear(&t->ns_ids);
+	free(t);
+}
