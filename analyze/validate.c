@@ -8,10 +8,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "plan.h"
 #include "print.h"
 #include "validate.h"
 
-#define MAX_SAID 20 /* sentences of one kind; the rest is counted */
+#define MAX_SAID 20         /* sentences of one kind; the rest is counted */
+#define MAX_PLAN (1u << 20) /* bytes of a plan that are kept */
 
 /* ---- sets of numbers --------------------------------------------------------------------------
  */
@@ -90,6 +92,8 @@ struct check {
 	size_t npayloads;
 	uint64_t records, events, frames;
 	uint32_t plan_next, plan_pieces;
+	char *plan; /* pieces so far */
+	size_t plan_size;
 
 	/* of the chunk being read */
 	uint64_t min_ts, max_ts, said_min, said_max, offset;
@@ -208,6 +212,37 @@ static void check_blob(struct check *c, const struct cw_blob *b, const struct cw
 	p->next = b->offset + n <= p->total ? b->offset + n : p->total;
 }
 
+static void add_plan_piece(struct check *c, const struct cw_plan_text *t)
+{
+	size_t n = cw_tail_strlen(&t->h, t->yaml);
+	char *bigger;
+
+	if (t->piece == 0)
+		c->plan_size = 0;
+	if (c->plan_size > MAX_PLAN)
+		return; /* refused as a whole when its last piece comes */
+	bigger = realloc(c->plan, c->plan_size + n + 1);
+	if (!bigger) {
+		c->no_memory = true;
+		return;
+	}
+	c->plan = bigger;
+	memcpy(bigger + c->plan_size, t->yaml, n);
+	c->plan_size += n;
+}
+
+static void read_plan(struct check *c, const struct cw_pos *pos)
+{
+	char err[CW_PLAN_ERR];
+	struct cw_plan *p;
+
+	if (c->plan && cw_plan_from_yaml(&p, c->plan, c->plan_size, "the plan", err))
+		say(c, "the plan in the frame at byte %" PRIu64 " cannot be read: %s", pos->offset,
+		    err);
+	else if (c->plan)
+		cw_plan_free(p);
+}
+
 static void check_plan(struct check *c, const struct cw_plan_text *t, const struct cw_pos *pos)
 {
 	if (t->piece == 0)
@@ -217,6 +252,9 @@ static void check_plan(struct check *c, const struct cw_plan_text *t, const stru
 		    t->pieces, pos->offset);
 	c->plan_next = t->piece + 1;
 	c->plan_pieces = t->pieces;
+	add_plan_piece(c, t);
+	if (c->plan_next == c->plan_pieces)
+		read_plan(c, pos);
 }
 
 static void check_lost(struct check *c, const struct cw_lost *l, const struct cw_pos *pos)
@@ -401,6 +439,8 @@ static void sum_up(struct check *c)
 		fprintf(c->out, "%" PRIu64 " events said to be lost, ", lost);
 	if (unknown)
 		fprintf(c->out, "%" PRIu64 " records of unknown types, ", unknown);
+	if (cw_reader_unknown_fields(c->r))
+		fprintf(c->out, "%zu unknown fields, ", cw_reader_unknown_fields(c->r));
 	if (c->wrong)
 		fprintf(c->out, "%ld problem%s\n", c->wrong, c->wrong == 1 ? "" : "s");
 	else
@@ -411,6 +451,7 @@ static void release(struct check *c)
 {
 	for (int i = 0; i < NREFS; i++)
 		free(c->refs[i].slots);
+	free(c->plan);
 	free(c->payload_index.slots);
 	free(c->payloads);
 	free(c);

@@ -42,6 +42,9 @@ extern const size_t cw_ntypes;
 const struct cw_type *cw_type_by_id(uint16_t id);
 const struct cw_type *cw_type_by_name(const char *name);
 
+/* The field of t with this name, or NULL. */
+const struct cw_field *cw_type_field(const struct cw_type *t, const char *name);
+
 /* The text that a type record carries for t. Returns bytes needed, without the NUL, as snprintf. */
 int cw_type_describe(const struct cw_type *t, char *buf, size_t size);
 
@@ -175,6 +178,8 @@ const struct cw_problem *cw_reader_problem(const struct cw_reader *r, size_t i);
 bool cw_reader_clean_end(
 	const struct cw_reader *r); /* an END record and the seek table were seen */
 uint64_t cw_reader_unknown_records(const struct cw_reader *r);
+/* Fields of the file's types that this build's types of the same name lack. */
+size_t cw_reader_unknown_fields(const struct cw_reader *r);
 uint64_t cw_reader_offset(const struct cw_reader *r); /* bytes read so far, for progress */
 uint64_t cw_reader_size(const struct cw_reader *r);   /* bytes of the file; 0 for a stream */
 

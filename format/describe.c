@@ -215,14 +215,6 @@ bool cw_type_same(const struct cw_type *a, const struct cw_type *b)
 
 /* ---- translation ----------------------------------------------------------------------------- */
 
-static const struct cw_field *find_field(const struct cw_type *t, const char *name)
-{
-	for (uint32_t i = 0; i < t->nfields; i++)
-		if (!strcmp(t->fields[i].name, name))
-			return &t->fields[i];
-	return NULL;
-}
-
 static uint64_t load(enum cw_ftype type, const char *p)
 {
 	uint32_t u32;
@@ -289,7 +281,7 @@ void cw_type_translate(const struct cw_type *from, const struct cw_rec *rec,
 	out->type = to->id;
 	out->size = to->fixed_size;
 	for (uint32_t i = 0; i < to->nfields; i++) {
-		const struct cw_field *f = find_field(from, to->fields[i].name);
+		const struct cw_field *f = cw_type_field(from, to->fields[i].name);
 
 		if (f)
 			translate_field(from, rec, f, &to->fields[i], out);

@@ -464,6 +464,20 @@ uint64_t cw_reader_unknown_records(const struct cw_reader *r)
 	return r->unknown;
 }
 
+size_t cw_reader_unknown_fields(const struct cw_reader *r)
+{
+	const struct cw_type *t;
+	size_t n = 0;
+
+	for (size_t i = 0; (t = cw_typeset_at(r->types, i)); i++) {
+		const struct cw_entry *e = cw_typeset_get(r->types, t->id);
+
+		for (uint32_t k = 0; e->native && !e->same && k < t->nfields; k++)
+			n += !cw_type_field(e->native, t->fields[k].name);
+	}
+	return n;
+}
+
 uint64_t cw_reader_offset(const struct cw_reader *r)
 {
 	return r->offset;

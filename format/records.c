@@ -54,6 +54,14 @@ const struct cw_type *cw_type_by_name(const char *name)
 	return NULL;
 }
 
+const struct cw_field *cw_type_field(const struct cw_type *t, const char *name)
+{
+	for (uint32_t i = 0; i < t->nfields; i++)
+		if (!strcmp(t->fields[i].name, name))
+			return &t->fields[i];
+	return NULL;
+}
+
 uint32_t cw_ftype_size(enum cw_ftype type)
 {
 	switch (type) {

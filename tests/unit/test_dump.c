@@ -245,9 +245,15 @@ static void contradictions(void **state)
 	cw_writer_append(w, &k.h);
 	cw_writer_append(w, &lost.h);
 	cw_writer_append(w, &plan.h);
+	plan.pieces = 1;
+	cw_writer_append_tail(w, &plan.h, sizeof(plan), "hops: 5\n", 8);
+	plan.pieces = 2;
+	plan.h.size = sizeof(plan);
+	cw_writer_append(w, &plan.h);
 	cw_writer_append(w, &piece.h);
 	b = stop(w, fd);
-	assert_int_equal(validate(&b), 5);
+	assert_int_equal(validate(&b), 6);
+	assert_non_null(strstr(text, "cannot be read: the plan:1:7: hops is '5'"));
 	assert_non_null(strstr(text, "5 records of type probe_entry were emitted, but 1 are"));
 	assert_non_null(strstr(text, "0 events were lost from 60 to 0"));
 	assert_non_null(strstr(text, "the plan has 1 of 2 pieces"));

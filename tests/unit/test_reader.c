@@ -142,6 +142,29 @@ static void damaged_frame(void **state)
 	bytes_free(&b);
 }
 
+/* More than is decoded without a thread: damage in the middle, and then a cut. */
+static void large_file(void **state)
+{
+	struct bytes b = simple_capture(40, 4000, true);
+	struct readout whole = read_bytes(&b), o;
+	size_t offsets[64];
+
+	UNUSED(state);
+	assert_true(b.n > 1 << 20);
+	frame_offsets(&b, offsets, 64);
+	assert_int_equal(whole.events, 160000);
+	assert_true(whole.clean && !whole.nproblems);
+	b.mem[offsets[20] + 100] ^= 1;
+	o = read_bytes(&b);
+	assert_int_equal(o.events, 156000);
+	assert_true(o.clean && o.nproblems == 1);
+	b.n = offsets[39] + 1;
+	o = read_bytes(&b);
+	assert_int_equal(o.events, 148000);
+	assert_int_equal(o.nproblems, 2);
+	bytes_free(&b);
+}
+
 static void missing_chunks(void **state)
 {
 	struct bytes b = simple_capture(6, 5, true), cut;
@@ -475,6 +498,7 @@ static void other_layouts(void **state)
 	assert_int_equal(cw_reader_unknown_records(r), 1);
 	assert_int_equal(cw_reader_next(r, &got, NULL), 0); /* never shown as an exec */
 	assert_int_equal(cw_reader_unknown_records(r), 2);
+	assert_int_equal(cw_reader_unknown_fields(r), 1); /* mood */
 	cw_reader_free(r);
 	close(fd);
 	bytes_free(&content);
@@ -649,14 +673,23 @@ static void freed_while_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_capture),       cmocka_unit_test(killed_recorder),
-		cmocka_unit_test(damaged_frame),       cmocka_unit_test(missing_chunks),
-		cmocka_unit_test(inserted_bytes),      cmocka_unit_test(missing_table_and_more),
-		cmocka_unit_test(broken_records),      cmocka_unit_test(frames_without_a_chunk),
-		cmocka_unit_test(oversized_frame),     cmocka_unit_test(no_hang),
-		cmocka_unit_test(many_problems),       cmocka_unit_test(other_layouts),
-		cmocka_unit_test(types_in_the_stream), cmocka_unit_test(damaged_header),
-		cmocka_unit_test(foreign_files),       cmocka_unit_test(live_pipe),
+		cmocka_unit_test(whole_capture),
+		cmocka_unit_test(killed_recorder),
+		cmocka_unit_test(damaged_frame),
+		cmocka_unit_test(large_file),
+		cmocka_unit_test(missing_chunks),
+		cmocka_unit_test(inserted_bytes),
+		cmocka_unit_test(missing_table_and_more),
+		cmocka_unit_test(broken_records),
+		cmocka_unit_test(frames_without_a_chunk),
+		cmocka_unit_test(oversized_frame),
+		cmocka_unit_test(no_hang),
+		cmocka_unit_test(many_problems),
+		cmocka_unit_test(other_layouts),
+		cmocka_unit_test(types_in_the_stream),
+		cmocka_unit_test(damaged_header),
+		cmocka_unit_test(foreign_files),
+		cmocka_unit_test(live_pipe),
 		cmocka_unit_test(freed_while_waiting),
 	};
 
