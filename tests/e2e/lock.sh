@@ -21,7 +21,7 @@ for how in pid exec; do
 		 WHERE abs(s.oncpu_ns - l.cpu_ns) > 50000")" 0
 	expect "$how: rounds whose futex wait names address, duration and the observed waker" "$(query $how \
 		"SELECT count(DISTINCT l.round) FROM t.lock l JOIN futex_wait w
-		 ON w.tid = l.waiter_tid AND w.ts BETWEEN l.start_ns AND l.end_ns
+		 ON w.utid = (SELECT utid FROM thread WHERE tid = l.waiter_tid) AND w.ts BETWEEN l.start_ns AND l.end_ns
 		 WHERE w.address = l.mutex AND abs(w.dur - (l.end_ns - l.start_ns)) < 5000000
 			AND w.waker_tid = l.holder_tid AND w.waker_kind = 'observed'
 			AND EXISTS (SELECT 1 FROM callstack c

@@ -7,8 +7,7 @@ need_tracing
 
 hop=(--async-hop submit_item,2,handle_item,1)
 
-# Lossless, in bounded memory.
-peak_of_recorder() { # LOG: the recorder's greatest resident size in KiB, while it lives
+peak_of() { # PID: its greatest resident size in KiB, followed until it ends
 	local kb peak=0
 	while kill -0 "$1" 2>/dev/null; do
 		kb=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$1/status" 2>/dev/null)
@@ -17,22 +16,30 @@ peak_of_recorder() { # LOG: the recorder's greatest resident size in KiB, while 
 	done
 	echo $peak
 }
-rm -f "$tmp/go"
-"$workloads/queue_bench" --rate 30000 --seconds 8 --start-file "$tmp/go" --truth "$tmp/full.truth" >"$tmp/full.out" &
-target=$!
-pids+=($target)
-wait_for grep -q PID "$tmp/full.out"
-"$record" -p $target "${hop[@]}" -o "$tmp/full.cwc" handle_item >"$tmp/full.log" 2>&1 &
-recorder=$!
-pids+=($recorder)
-wait_for recorder_ready "$tmp/full.log" $recorder
-: >"$tmp/go"
-peak=$(peak_of_recorder $recorder)
-wait $target $recorder
-forget $target $recorder
+
+# Lossless, in bounded memory. The work is 10 us here, so that two cores hold the rate while they also
+# record; on a machine that is busy otherwise it takes a few tries to reach it.
+for ((try = 1; try <= 4; try++)); do
+	rm -f "$tmp/go"
+	"$workloads/queue_bench" --rate 30000 --work-us 10 --seconds 6 --start-file "$tmp/go" \
+		--truth "$tmp/full.truth" >"$tmp/full.out" &
+	target=$!
+	pids+=($target)
+	wait_for grep -q PID "$tmp/full.out"
+	"$record" -p $target "${hop[@]}" -o "$tmp/full.cwc" handle_item >"$tmp/full.log" 2>&1 &
+	recorder=$!
+	pids+=($recorder)
+	wait_for recorder_ready "$tmp/full.log" $recorder
+	: >"$tmp/go"
+	peak=$(peak_of $recorder)
+	wait $target $recorder
+	forget $target $recorder
+	rate=$(awk '$1 == "handoffs" { printf "%d", $6 }' "$tmp/full.out")
+	[ "$rate" -ge 28000 ] && break
+done
 at_most "peak resident size of the recorder, KiB" "$peak" 65536
 at_least "peak resident size that was seen, KiB" "$peak" 1000
-at_least "handoffs a second of the workload itself" "$(awk '$1 == "handoffs" { print $6 }' "$tmp/full.out")" 28000
+at_least "handoffs a second of the workload" "$rate" 28000
 if import full; then
 	expect "events lost" "$(query full "SELECT coalesce(sum(count), 0) FROM loss")" 0
 	for f in submit_item handle_item; do
@@ -52,7 +59,7 @@ if import full; then
 	counted=$(query full "SELECT voluntary + involuntary FROM t.ending")
 	at_most "difference of switches recorded ($switched) and counted by the kernel ($counted)" \
 		"$((switched > counted ? switched - counted : counted - switched))" 2
-	note "$(query full "SELECT calls FROM t.calls LIMIT 1") handoffs, none lost, recorder $((peak / 1024)) MiB"
+	note "$(query full "SELECT calls FROM t.calls LIMIT 1") handoffs at $rate/s, none lost, recorder $((peak / 1024)) MiB"
 fi
 
 # A ring that is much too small: received + lost is what happened, and chains that it touches say so.
@@ -82,7 +89,7 @@ if import nofp; then
 	at_least "stacks marked as address and caller only" \
 		"$(query nofp "SELECT count(*) FROM stack WHERE caller_only")" 1
 	expect "callers of the probed functions" "$(query nofp \
-		"SELECT group_concat(DISTINCT c.function) FROM slice s JOIN callstack c USING(stack_id) WHERE c.depth = 1
-		 ORDER BY 1")" "main,consumer_main"
+		"SELECT group_concat(function) FROM (SELECT DISTINCT c.function FROM slice s
+		 JOIN callstack c USING(stack_id) WHERE c.depth = 1 ORDER BY 1)")" "consumer_main,main"
 fi
 finish
