@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # The recorder and its file at 30,000 handoffs a second: bytes, CPU, memory, losses.
 
 capture_rate=30000
@@ -26,50 +27,68 @@ closing_line() { # LOG
 	END { if (events) printf "%d %d %.0f %.0f\n", events, none ? 0 : lost, bytes, payload }' "$1"
 }
 
-by_callweave_at_rate() {
-	start_callweave --attribution --async-hop submit_item,2,handle_item,1 handle_item
+quotient() {
+	awk -v a="$1" -v b="$2" 'BEGIN { print a / b }'
 }
 
-# Work is half of that of the other runs, so that the rate can be reached while recording.
-# Record once into $tmp/million.cwc. Leaves the figures of the closing line and handoffs.
-record_at_rate() {
-	local spin
+# Samples of the run that just ended, from the recorder's closing line and the target's.
+capture_samples() { # SECTION ROUND
+	local lost bytes payload handoffs
+	read -r events lost bytes payload < <(closing_line "$tmp/tracer.log") || return
+	handoffs=$(target_says handoffs)
+	sample "$1.event_bytes" "$2" "$(quotient $((bytes - payload)) "$events")"
+	sample "$1.handoff_bytes" "$2" "$(quotient $((bytes - payload)) "$handoffs")"
+	sample "$1.events" "$2" "$(quotient "$events" "$handoffs")"
+	sample "$1.payload" "$2" "$(quotient "$payload" 1024)"
+	sample "$1.lost" "$2" "$lost"
+	sample "$1.cpu" "$2" "$(quotient "$tracer_cpu" "$(target_says seconds)")"
+	sample "$1.rss" "$2" "$tracer_rss"
+}
+
+# The goals for bytes are for the target at full speed: what an event takes depends on the mix.
+capture_rows() { # SECTION [full-speed]
+	local event="" handoff=""
+	[ "${2:-}" != full-speed ] || event="<= 8" handoff="<= 64"
+	row "$1.events" "events a handoff" "$(median "$1.events")" events
+	row "$1.event" "bytes an event on disk, module payloads apart" "$(median "$1.event_bytes")" bytes "" "" "" "$event"
+	row "$1.handoff" "bytes a handoff on disk, module payloads apart" "$(median "$1.handoff_bytes")" bytes "" "" "" "$handoff"
+	row "$1.payload" "module payloads" "$(median "$1.payload")" KiB
+	row "$1.lost" "events lost in all rounds" "$(awk -v n="$1.lost" '$1 == n { lost += $3 } END { print lost }' \
+		"$tmp/samples")" events "" "" "" "= 0"
+	row "$1.cpu" "the recorder's CPU, share of a core" "$(median "$1.cpu")" cores "" "" "" "<= 0.40"
+	row "$1.rss" "the recorder's peak memory" "$(median "$1.rss")" MiB "" "" "" "<= 64"
+}
+
+# Record into $tmp/million.cwc. Work is half of that of the other runs, so that the rate can be
+# reached while recording. Leaves million_events.
+record_at_rate() { # ROUND
+	local spin events
 	spin=$("$build/workloads/queue_bench" --work-us 10 --calibrate | awk '$1 == "spin" { print $2 }')
 	traced by_callweave_at_rate "$build/workloads/queue_bench" --start-file "$tmp/go" --spin "$spin" \
 		--rate $capture_rate --seconds $capture_seconds || return
-	read -r events lost bytes payload < <(closing_line "$tmp/tracer.log") || {
+	capture_samples capture "$1" || {
 		echo "no closing line was understood" >>"$tmp/tracer.log"
 		return 1
 	}
-	handoffs=$(target_says handoffs)
+	sample capture.rate "$1" "$(target_says rate)"
 	mv "$tmp/trace.cwc" "$tmp/million.cwc"
 	million_events=$events
+}
+
+by_callweave_at_rate() {
+	start_callweave --attribution --async-hop submit_item,2,handle_item,1 handle_item
 }
 
 section_capture() {
 	local round n=$((rounds < 3 ? rounds : 3))
 	for ((round = 1; round <= n; round++)); do
 		progress "capture: round $round of $n"
-		record_at_rate || {
+		record_at_rate "$round" || {
 			failed capture "recording at $capture_rate handoffs/s" "$(last_words "$tmp/tracer.log")"
 			return
 		}
-		sample capture.rate "$round" "$(target_says rate)"
-		sample capture.event_bytes "$round" "$(awk -v b=$((bytes - payload)) -v n="$events" 'BEGIN { print b / n }')"
-		sample capture.handoff_bytes "$round" "$(awk -v b=$((bytes - payload)) -v n="$handoffs" 'BEGIN { print b / n }')"
-		sample capture.events "$round" "$(awk -v e="$events" -v n="$handoffs" 'BEGIN { print e / n }')"
-		sample capture.lost "$round" "$lost"
-		sample capture.cpu "$round" "$(awk -v c="$tracer_cpu" -v s="$(target_says seconds)" 'BEGIN { print c / s }')"
-		sample capture.rss "$round" "$tracer_rss"
-		sample capture.payload "$round" "$(awk -v b="$payload" 'BEGIN { print b / 1024 }')"
 	done
 	row capture.rate "handoffs a second that were asked for and done" "$(median capture.rate)" handoffs/s \
-		"asked for" $capture_rate "$(awk -v r="$(median capture.rate)" -v a=$capture_rate 'BEGIN { print r / a }')"
-	row capture.events "events a handoff" "$(median capture.events)" events
-	row capture.event "bytes an event on disk, module payloads apart" "$(median capture.event_bytes)" bytes "" "" "" "<= 8"
-	row capture.handoff "bytes a handoff on disk, module payloads apart" "$(median capture.handoff_bytes)" bytes "" "" "" "<= 64"
-	row capture.payload "module payloads" "$(median capture.payload)" KiB
-	row capture.lost "events lost" "$(median capture.lost)" events "" "" "" "= 0"
-	row capture.cpu "the recorder's CPU, share of a core" "$(median capture.cpu)" cores "" "" "" "<= 0.40"
-	row capture.rss "the recorder's peak memory" "$(median capture.rss)" MiB "" "" "" "<= 64"
+		"asked for" $capture_rate "$(quotient "$(median capture.rate)" $capture_rate)"
+	capture_rows capture
 }

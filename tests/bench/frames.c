@@ -6,8 +6,8 @@
 #pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
 #include "start.h"
 
-#define WARM_UP 100000 /* calls from one place first, so that new stacks do not look like garbage \
-			*/
+/* Calls from one place come first, so that new stacks do not look like garbage. */
+#define WARM_UP 100000
 
 __attribute__((noinline, used)) uint64_t place(uint64_t x);
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # What one hit costs, callweave beside bpftrace on the same probe of a function in a tight loop.
 
 hits=$bench/hits

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # Import of N events beside inserting N rows into SQLite, and a filtered report from the cache.
 
 analyze=$build/callweave-analyze
@@ -12,7 +13,7 @@ queue_filter() { # DATABASE
 
 section_import() {
 	local round n=$((rounds < 3 ? rounds : 3)) filter format
-	[ -e "$tmp/million.cwc" ] || record_at_rate || {
+	[ -e "$tmp/million.cwc" ] || record_at_rate 1 || {
 		failed import "import beside inserting rows" "$(last_words "$tmp/tracer.log")"
 		return
 	}

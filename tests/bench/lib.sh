@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # What the sections of the benchmark share: samples and rows, targets and tracers run in step.
 # Sourced by run, which sets build, tmp and rounds.
 

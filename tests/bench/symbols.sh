@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # Naming the frames of a capture beside addr2line on the same addresses of the same files. What
 # naming takes is import with names less import without.
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # What recording costs the target: its throughput, whole runs, beside other tracers' on the same
 # probes. The target hands over about as much as it can, 20 us of work each.
 
@@ -76,16 +77,14 @@ section_target() {
 	else
 		missing_perf=$why perf_event=''
 	fi
+	if have strace; then tools+=(strace:by_strace); fi
 	for ((round = 1; round <= rounds; round++)); do
 		for tool in "${tools[@]}"; do
 			throughput "${tool%%:*}" "${tool#*:}" "$round" "$seconds"
-			[ "$tool" = callweave:by_callweave ] && [ ! -e "$tmp/failed.callweave" ] && {
-				sample target.cpu "$round" \
-					"$(awk -v c="$tracer_cpu" -v s="$(target_says seconds)" 'BEGIN { print c / s }')"
-			}
+			[ "$tool" != callweave:by_callweave ] || [ -e "$tmp/failed.callweave" ] ||
+				capture_samples target "$round"
 		done
 	done
-	have strace && throughput strace by_strace 1 1
 	remove_perf_probes
 	perf_event=''
 
@@ -106,10 +105,9 @@ section_target() {
 		target_row perf "perf record -g of the same three probes"
 	fi
 	if have strace; then
-		target_row strace "strace -f -e futex (one run)"
+		target_row strace "strace -f -e futex"
 	else
 		skipped target.strace "strace -f -e futex" "strace is not installed"
 	fi
-	[ -e "$tmp/failed.callweave" ] ||
-		row recorder.cpu "the recorder's CPU meanwhile, share of a core" "$(median target.cpu)" cores "" "" "" "<= 0.40"
+	[ -e "$tmp/failed.callweave" ] || capture_rows target full-speed
 }
