@@ -125,6 +125,7 @@ enum {
 	WAKER_IRQ = 1ull << 26,
 	WAKER_SYSCALL = 0xfull << 27,
 	WAKER_STACK = 1ull << 31,
+	RAN = 3ull << 32,
 };
 
 static uint64_t null_columns(const struct cw_episode *e, uint64_t end, uint32_t end_cpu,
@@ -147,6 +148,7 @@ static uint64_t null_columns(const struct cw_episode *e, uint64_t end, uint32_t 
 	nulls |= e->user_stack ? 0 : USER_STACK;
 	nulls |= e->kernel_stack ? 0 : KERNEL_STACK;
 	nulls |= e->file ? 0 : FILE_ID;
+	nulls |= e->ran_utid ? 0 : RAN;
 	if (!e->waker.ts)
 		return nulls | WAKING | WAKER | WAKER_IRQ | WAKER_SYSCALL | WAKER_STACK;
 	nulls |= e->waker.utid ? 0 : WAKER;
@@ -190,4 +192,6 @@ void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode
 	w[29] = e->waker.arg2;
 	w[30] = e->waker.arg5;
 	w[31] = e->waker.stack;
+	w[32] = e->ran_utid;
+	w[33] = e->ran_ns;
 }

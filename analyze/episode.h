@@ -29,6 +29,7 @@ struct cw_episode {
 	int32_t syscall;       /* -1 none */
 	uint64_t args[CW_NSYSARGS];
 	uint64_t user_stack, kernel_stack, file;
+	uint64_t ran_utid, ran_ns; /* who had the CPU first while it waited there; 0 none */
 };
 
 /* An interval that losses hide; none when to is 0. */

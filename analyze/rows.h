@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows on their way into the database: passes put rows into batches, one thread of its own inserts
- * them in that order. Knows statements and columns, not what rows mean.
+
+ * Rows on their way into the database: passes put rows into batches, a thread inserts those. Rows of
+ * one table keep their order but for the sorting by row id within a batch. Knows statements and columns, not what rows mean.
  */
 #ifndef CW_ROWS_H
 #define CW_ROWS_H
@@ -35,12 +36,12 @@
 	X(SLICE, "iiiiiiiiisiiiiiiiiiiiiii", "INSERT INTO slice(slice_id, ts, dur, utid, probe_id, " \
 		"depth, parent_id, stack_id, ret, no_return, oncpu_ns, blocked_ns, runq_ns, " \
 		"preempted_ns, unknown_ns, touched_by_loss, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8)") \
-	X(OFFCPU, "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii", "INSERT INTO offcpu(offcpu_id, utid, ts, " \
+	X(OFFCPU, "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii", "INSERT INTO offcpu(offcpu_id, utid, ts, " \
 		"waking_ts, wakeup_ts, end_ts, state, preempted, blocked_ns, runq_ns, preempted_ns, " \
 		"unknown_ns, unknown_ts, cpu, end_cpu, syscall, arg1, arg2, arg3, arg4, arg5, arg6, " \
 		"user_stack_id, kernel_stack_id, file_id, waker_utid, waker_irq, waker_syscall, " \
-		"waker_arg1, waker_arg2, waker_arg5, waker_stack_id)") \
-	X(RAN_INSTEAD, "iiii", "INSERT INTO ran_instead(offcpu_id, ts, dur, utid)") \
+		"waker_arg1, waker_arg2, waker_arg5, waker_stack_id, ran_utid, ran_ns)") \
+	X(RAN_LATER, "iiii", "INSERT INTO ran_later(offcpu_id, ts, dur, utid)") \
 	X(FILE, "itiii", "INSERT OR IGNORE INTO file(file_id, path, mode, dev, ino)") \
 	X(EDGE, "isiiiiiiiiissi", "INSERT INTO edge(edge_id, kind, plan_hop, key, target_arg, src_utid, " \
 		"src_ts, src_slice, dst_utid, dst_ts, dst_slice, match, evidence, candidates)") \

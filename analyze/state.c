@@ -18,9 +18,9 @@ struct cw_tstate {
 	uint64_t since; /* running: counted up to here */
 	uint32_t cpu;
 	struct cw_parts parts;
-	struct cw_episode e; /* while off; running: e.early may be set */
-	uint32_t waits_on;   /* CPU + 1 in whose list the thread is; 0 none */
-	uint64_t waits_since;
+	struct cw_episode e;              /* while off; running: e.early may be set */
+	uint32_t waits_on;                /* CPU + 1 in whose list the thread is; 0 none */
+	uint64_t waits_from, waits_since; /* and since when; since the last switch there */
 };
 
 /* Traced threads that wait for one CPU. */
@@ -70,7 +70,7 @@ static void wait_on(struct cw_trace *t, struct cw_task *task, uint32_t cpu, uint
 	cw_reserve(c->waiting, c->n, c->cap);
 	c->waiting[c->n++] = task;
 	s->waits_on = cpu + 1;
-	s->waits_since = ts;
+	s->waits_from = s->waits_since = ts;
 }
 
 static void wait_over(struct cw_trace *t, struct cw_task *task)
@@ -90,6 +90,24 @@ static void wait_over(struct cw_trace *t, struct cw_task *task)
 	s->waits_on = 0;
 }
 
+static void ran_one(struct cw_trace *t, struct cw_tstate *s, uint64_t utid, uint64_t ts)
+{
+	uint64_t *w;
+
+	if (ts <= s->waits_since)
+		return;
+	if (s->waits_since == s->waits_from) {
+		s->e.ran_utid = utid;
+		s->e.ran_ns = ts - s->waits_since;
+		return;
+	}
+	w = cw_rows_put(t->rows, CW_ROW_RAN_LATER, 0);
+	w[0] = s->e.id;
+	w[1] = s->waits_since;
+	w[2] = ts - s->waits_since;
+	w[3] = utid;
+}
+
 /* The CPU switches: prev ran since each waiting thread began to wait, or since the last switch. */
 static void ran_instead(struct cw_trace *t, const struct cw_sched_switch *r)
 {
@@ -103,17 +121,9 @@ static void ran_instead(struct cw_trace *t, const struct cw_sched_switch *r)
 		return;
 	prev = cw_task_of(t, r->prev_pid, r->prev_tid, r->h.ts);
 	for (size_t i = 0; i < c->n; i++) {
-		struct cw_tstate *s = c->waiting[i]->state;
-		uint64_t *w;
-
-		if (prev && prev != c->waiting[i] && r->h.ts > s->waits_since) {
-			w = cw_rows_put(t->rows, CW_ROW_RAN_INSTEAD, 0);
-			w[0] = s->e.id;
-			w[1] = s->waits_since;
-			w[2] = r->h.ts - s->waits_since;
-			w[3] = prev->utid;
-		}
-		s->waits_since = r->h.ts;
+		if (prev && prev != c->waiting[i])
+			ran_one(t, c->waiting[i]->state, prev->utid, r->h.ts);
+		c->waiting[i]->state->waits_since = r->h.ts;
 	}
 }
 
@@ -454,7 +464,7 @@ const struct cw_pass cw_pass_state = {
 	.version = 1,
 	.reads = "sched_switch sched_block sched_waking sched_wakeup fork exec probe_entry "
 		 "probe_return identity loss",
-	.writes = "offcpu ran_instead",
+	.writes = "offcpu ran_later",
 	.types = CW_SCHED_TYPES | CW_CALL_TYPES | CW_TYPE_BIT(CW_FORK) | CW_TYPE_BIT(CW_EXEC),
 	.begin = begin,
 	.event = event,

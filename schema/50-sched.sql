@@ -69,14 +69,18 @@ CREATE TABLE offcpu(
 	-- Fifth argument of the waker's system call.
 	waker_arg5 INTEGER,
 	-- User stack of the waker.
-	waker_stack_id INTEGER
+	waker_stack_id INTEGER,
+	-- First thread that had the CPU while this one waited in its run queue; NULL none, idle or unknown.
+	ran_utid INTEGER,
+	-- How long it had it, from the begin of the wait, ns.
+	ran_ns INTEGER
 );
 
--- Who had the CPU while a traced thread waited in its run queue; idle time is left out.
-CREATE TABLE ran_instead(
+-- Who had the CPU after the first (offcpu.ran_utid) while a traced thread waited in its run queue.
+CREATE TABLE ran_later(
 	-- Episode in which the thread waited.
 	offcpu_id INTEGER NOT NULL,
-	-- When it got the CPU, or when the wait began.
+	-- When it got the CPU.
 	ts INTEGER NOT NULL,
 	-- How long it had the CPU, ns.
 	dur INTEGER NOT NULL,
@@ -215,6 +219,22 @@ FROM offcpu o
 LEFT JOIN thread w ON w.utid = o.waker_utid
 LEFT JOIN syscall_name y ON y.syscall = o.waker_syscall
 WHERE o.waking_ts IS NOT NULL;
+
+-- Who had the CPU while a traced thread waited in its run queue; idle time is left out.
+CREATE VIEW ran_instead AS
+SELECT
+	-- Episode in which the thread waited.
+	o.offcpu_id AS offcpu_id,
+	-- When it got the CPU, or when the wait began.
+	CASE WHEN o.state = 0 OR o.preempted THEN o.ts ELSE o.wakeup_ts END AS ts,
+	-- How long it had the CPU, ns.
+	o.ran_ns AS dur,
+	-- Thread that ran.
+	o.ran_utid AS utid
+FROM offcpu o
+WHERE o.ran_utid IS NOT NULL
+UNION ALL
+SELECT offcpu_id, ts, dur, utid FROM ran_later;
 
 -- Waits in a futex, one row a sleep: mutexes, condition variables, semaphores, joins.
 CREATE VIEW futex_wait AS
