@@ -55,6 +55,16 @@ static void *exiting_thread_main(void *arg)
 	return NULL;
 }
 
+/* In a frame of its own: what main calls next is above the frames that were jumped out of. */
+static __attribute__((noinline)) void jump_often(uint64_t jumps)
+{
+	volatile uint64_t i;
+
+	for (i = 0; i < jumps; i++)
+		if (!setjmp(back))
+			sink += jump_out(i);
+}
+
 static void count_note(const char *function, uint64_t calls, uint64_t returns)
 {
 	truth_note("\"event\":\"calls\",\"function\":\"%s\",\"calls\":%" PRIu64
@@ -79,16 +89,13 @@ int main(int argc, char **argv)
 		.count = 100000,
 		.options = options,
 	};
-	volatile uint64_t i;
+	uint64_t n, i;
 	pthread_t thread;
-	uint64_t n;
 
 	workload_begin(&me, argc, argv);
 	for (n = 0; workload_goes_on(n); n++)
 		sink += func1(n);
-	for (i = 0; i < jumps; i++)
-		if (!setjmp(back))
-			sink += jump_out(i);
+	jump_often(jumps);
 	for (i = 0; i < rounds; i++)
 		sink += recurse(depth);
 	for (i = 0; i < exits; i++) {
