@@ -59,31 +59,29 @@ static __always_inline void cw_guard_probe(__u32 probe, bool fresh)
 		bpf_map_update_elem(&probe_no_fp, &probe, &yes, BPF_ANY);
 }
 
-static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct task_struct *task,
-					    struct cw_tstate *t, __u64 cookie, __u64 caller,
-					    __u64 ts)
+static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstate *t, __u64 cookie,
+					    __u64 caller, __u64 ts)
 {
 	__u32 probe = (__u16)cookie, *no_fp = bpf_map_lookup_elem(&probe_no_fp, &probe);
-	struct cw_stack_req q = {
+	__u32 slot = cw_slot_get();
+	struct cw_slot *s = cw_slot_at(slot);
+	bool garbage = cookie >> 16 & CW_COOKIE_NO_FP || (no_fp && *no_fp), fresh;
+	__u64 id;
+
+	if (!s)
+		return 0;
+	s->req = (struct cw_stack_req){
 		.ts = ts,
 		.seed = t->seed,
 		.caller = caller,
 		.regs = {PT_REGS_IP(ctx), PT_REGS_SP(ctx), PT_REGS_FP(ctx)},
 		.pid = t->pid,
-		.flags = CW_STACK_ENTRY,
+		.flags = CW_STACK_ENTRY | (garbage ? CW_STACK_NO_FP : 0),
 	};
-	struct cw_slot *s;
-	bool fresh;
-	__u64 id;
-
-	if (cookie >> 16 & CW_COOKIE_NO_FP || (no_fp && *no_fp))
-		q.flags |= CW_STACK_NO_FP;
-	s = cw_slot_get();
-	if (!s)
-		return 0;
-	id = cw_stack_take(ctx, s, task, &q, &fresh);
-	cw_slot_put(s);
-	if (!(q.flags & CW_STACK_NO_FP))
+	id = cw_stack_user(slot);
+	fresh = s->fresh;
+	s->busy = 0;
+	if (!garbage)
 		cw_guard_probe(probe, fresh);
 	return id;
 }
@@ -109,7 +107,7 @@ int cw_func_entry(struct pt_regs *ctx)
 	words[0] = PT_REGS_RET(ctx);
 #endif
 	if (cookie >> 16 & CW_COOKIE_STACK)
-		stack = cw_entry_stack(ctx, task, t, cookie, words[0], ts);
+		stack = cw_entry_stack(ctx, t, cookie, words[0], ts);
 	r = cw_reserve(CW_PROBE_ENTRY, sizeof(*r), ts);
 	if (!r)
 		return 0;

@@ -11,6 +11,11 @@
 
 #define CW_FILENAME_MAX 256
 
+__noinline int cw_introduce(__u64 task, __u32 pid, __u32 tid, __u32 flags, __u64 ts)
+{
+	return cw_emit_thread((struct task_struct *)task, pid, tid, flags, NULL, ts);
+}
+
 /* Process ids, as the recorder sees them, that it wants traced. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -65,8 +70,10 @@ int cw_seed(struct bpf_iter__task *ctx)
 	t = cw_thread_find(tid);
 	if (!t)
 		t = cw_thread_add(task, pid, tid);
-	if (t)
-		cw_note_thread(t, task, tid, ts);
+	/* Here the task is no number to the verifier, which cw_introduce would want. */
+	if (t && t->epoch != cw_epoch &&
+	    !cw_emit_thread(task, pid, tid, CW_THREAD_TRACED, NULL, ts))
+		t->epoch = cw_epoch;
 	return 0;
 }
 

@@ -84,25 +84,27 @@ static __always_inline void cw_syscall_read(struct task_struct *current, struct 
 }
 
 /* User stack of the current thread, which is traced when t is given. */
-static __always_inline __u64 cw_user_stack(void *ctx, struct cw_slot *s, struct cw_tstate *t,
-					   struct task_struct *current, const struct cw_uregs *regs,
-					   __u32 pid, __u64 ts)
+static __always_inline __u64 cw_user_stack(struct cw_tstate *t, struct task_struct *current,
+					   const struct cw_uregs *regs, __u32 pid, __u64 ts)
 {
-	struct cw_stack_req q = {.regs = *regs, .ts = ts, .pid = pid};
+	struct cw_slot *s = cw_slot_at(CW_SLOT_SCHED);
 	struct cw_pstate *p;
-	bool fresh;
 	__u64 id;
 
-	if (!cfg.stacks || !regs->ip)
+	if (!cfg.stacks || !regs->ip || !s)
 		return 0;
-	if (t && t->no_fp)
-		q.flags = CW_STACK_NO_FP;
-	q.seed = t ? t->seed : cw_stack_seed(current);
-	id = cw_stack_take(ctx, s, current, &q, &fresh);
+	s->req = (struct cw_stack_req){
+		.regs = *regs,
+		.ts = ts,
+		.seed = t ? t->seed : cw_stack_seed(current),
+		.pid = pid,
+		.flags = t && t->no_fp ? CW_STACK_NO_FP : 0,
+	};
+	id = cw_stack_user(CW_SLOT_SCHED);
 	if (!t || t->no_fp)
 		return id;
 	t->taken++;
-	if (!fresh)
+	if (!s->fresh)
 		return id;
 	t->fresh++;
 	if (t->taken >= CW_GUARD_HITS && t->fresh > t->taken / 4) {
@@ -186,13 +188,11 @@ static __always_inline bool cw_plain_wait(__s32 nr)
  * operation, state and depth of the stack has been through the same functions: walked once an
  * epoch.
  */
-static __always_inline __u64 cw_kernel_stack(void *ctx, struct cw_slot *s,
-					     const struct cw_syscall *sc,
+static __always_inline __u64 cw_kernel_stack(void *ctx, const struct cw_syscall *sc,
 					     struct task_struct *current, __u32 state, __u64 ts)
 {
-	struct cw_stack_req q = {.ts = ts, .flags = CW_STACK_KERNEL};
 	struct cw_wait_stack *known, found = {.epoch = cw_epoch};
-	bool fresh, plain = cw_plain_wait(sc->nr) && (state & CW_TASK_INTERRUPTIBLE);
+	bool plain = cw_plain_wait(sc->nr) && (state & CW_TASK_INTERRUPTIBLE);
 	__u64 key = 0;
 
 	if (plain) {
@@ -202,7 +202,7 @@ static __always_inline __u64 cw_kernel_stack(void *ctx, struct cw_slot *s,
 		if (known && known->epoch == found.epoch)
 			return known->id;
 	}
-	found.id = cw_stack_take(ctx, s, current, &q, &fresh);
+	found.id = cw_stack_kernel(ctx, ts);
 	if (plain && found.id)
 		bpf_map_update_elem(&wait_stacks, &key, &found, BPF_ANY);
 	return found.id;
@@ -238,7 +238,6 @@ static __always_inline void cw_emit_switch(const struct cw_switch_info *i)
 static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info *i,
 					  struct cw_tstate *p)
 {
-	struct cw_slot *s = cw_slot_sched();
 	struct cw_syscall sc = {};
 	struct cw_sched_block *r;
 	__u64 ustack = 0, kstack = 0, file = 0;
@@ -247,12 +246,9 @@ static __always_inline void cw_emit_block(void *ctx, const struct cw_switch_info
 	cw_syscall_read(i->prev, &sc);
 	fd = cw_syscall_fd(sc.nr, sc.args);
 	if (fd >= 0)
-		file = cw_file_note(i->prev, fd, i->ts);
-	if (s) {
-		/* In this order the verifier needs a fifth of the steps. */
-		kstack = cw_kernel_stack(ctx, s, &sc, i->prev, i->state, i->ts);
-		ustack = cw_user_stack(ctx, s, p, i->prev, &sc.regs, i->prev_pid, i->ts);
-	}
+		file = cw_file_note(fd, i->ts);
+	kstack = cw_kernel_stack(ctx, &sc, i->prev, i->state, i->ts);
+	ustack = cw_user_stack(p, i->prev, &sc.regs, i->prev_pid, i->ts);
 	r = cw_reserve(CW_SCHED_BLOCK, sizeof(*r), i->ts);
 	if (!r)
 		return;
@@ -333,7 +329,6 @@ int cw_sched_waking(struct bpf_raw_tracepoint_args *ctx)
 	struct cw_tstate *t = cw_thread_find(tid), *w;
 	struct cw_syscall sc = {.nr = -1};
 	struct cw_sched_waking *r;
-	struct cw_slot *s;
 
 	if (!t)
 		return 0;
@@ -353,9 +348,8 @@ int cw_sched_waking(struct bpf_raw_tracepoint_args *ctx)
 		/* An interrupt from user mode runs on the task's own stack on x86. */
 		if (sc.nr < 0)
 			flags |= CW_WAKING_IRQ;
-		s = sc.nr < 0 ? NULL : cw_slot_sched();
-		if (s)
-			ustack = cw_user_stack(ctx, s, w, current, &sc.regs, id >> 32, ts);
+		else
+			ustack = cw_user_stack(w, current, &sc.regs, id >> 32, ts);
 	}
 	r = cw_reserve(CW_SCHED_WAKING, sizeof(*r), ts);
 	if (!r)

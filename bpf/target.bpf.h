@@ -97,18 +97,15 @@ static __always_inline int cw_emit_thread(struct task_struct *task, __u32 pid, _
 	return 0;
 }
 
-static __noinline int cw_introduce(struct task_struct *task, __u32 pid, __u32 tid, __u32 flags,
-				   __u64 ts)
-{
-	return cw_emit_thread(task, pid, tid, flags, NULL, ts);
-}
+/* The same with the task's own name, verified once: in process.bpf.c. task is a pointer. */
+extern int cw_introduce(__u64 task, __u32 pid, __u32 tid, __u32 flags, __u64 ts);
 
 static __always_inline void cw_note_thread(struct cw_tstate *t, struct task_struct *task, __u32 tid,
 					   __u64 ts)
 {
 	__u32 epoch = cw_epoch;
 
-	if (t->epoch != epoch && !cw_introduce(task, t->pid, tid, CW_THREAD_TRACED, ts))
+	if (t->epoch != epoch && !cw_introduce((__u64)task, t->pid, tid, CW_THREAD_TRACED, ts))
 		t->epoch = epoch;
 }
 
@@ -122,7 +119,7 @@ static __always_inline void cw_note_other(struct task_struct *task, __u32 pid, _
 	seen = bpf_map_lookup_elem(&others, &tid);
 	if (seen && *seen == mark)
 		return;
-	if (!cw_introduce(task, pid, tid, 0, ts))
+	if (!cw_introduce((__u64)task, pid, tid, 0, ts))
 		bpf_map_update_elem(&others, &tid, &mark, BPF_ANY);
 }
 

@@ -26,6 +26,7 @@
 struct cw_probes {
 	struct callweave_bpf *skel;
 	bool multi;
+	bool cookies; /* 5.15: probes carry a number */
 	unsigned int cpus;
 	int fds[MAX_LINKS * 4]; /* uprobe_multi links */
 	size_t nfds;
@@ -94,12 +95,20 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	/* Both came in 5.12; the second shows in the type information. */
 	c->has_cmpxchg = kernel_has(btf, "bpf_func_id", "BPF_FUNC_task_pt_regs") ||
 			 kernel_has(btf, "bpf_func_id", "BPF_FUNC_for_each_map_elem");
+	pr->cookies = kernel_has(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
 	btf__free(btf);
 	c->adopt = !t->pid;
 	c->follow = !o->pid;
 	c->match_exec = !t->pid;
 	c->exec_dev = t->dev;
 	c->exec_ino = t->ino;
+	if (!pr->cookies && p->n > 1) {
+		snprintf(err, CW_ERR,
+			 "kernels before 5.15 cannot tell probes apart: name one function only, "
+			 "not %zu",
+			 p->n);
+		return -ENOTSUP;
+	}
 	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
 	c->stacks = o->plan->stacks;
@@ -253,8 +262,7 @@ static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t
 		ret ? pr->skel->progs.cw_func_return : pr->skel->progs.cw_func_entry;
 	char path[64];
 
-	/* Without cookies (before 5.15) the attachment fails when one is asked for. */
-	if (p->n == 1)
+	if (!pr->cookies)
 		opts.bpf_cookie = 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->at[i].file->fd);
 	return keep_link(pr, bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path,

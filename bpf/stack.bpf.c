@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Walking, naming and handing over stacks. User stacks are walked here rather than by
+ * bpf_get_stack: that one reads whatever the outermost frame pointer points to, and the fault costs
+ * more than all frames before; it loses the caller at function entry in a way that depends on the
+ * kernel, and shows the trampoline of pending return probes before 6.11.
+ *
+ * Counts lie in a map and are read anew in every round of a loop: what the verifier does not know
+ * it cannot tell apart, else it would go through every number of frames on its own.
+ */
+#include "vmlinux.h"
+#include "stack.bpf.h"
+
+#define CW_MAX_FRAME_BYTES (1u << 20) /* a frame pointer further away than this is none */
+#define CW_MIN_CODE        4096
+
+#if defined(__TARGET_ARCH_arm64)
+#define CW_CODE_MASK ((1ull << 48) - 1) /* without the signature of pointer authentication */
+#else
+#define CW_CODE_MASK (~0ull)
+#endif
+
+/* Ids handed over, with the epoch it was done in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} seen_stacks SEC(".maps");
+
+/*
+ * Put back the addresses that return probes replaced by their trampoline's. Pending returns are
+ * kept innermost first; those of tail calls share one place on the stack.
+ */
+__noinline int cw_true_returns(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *r = BPF_CORE_READ(task, utask, return_instances);
+	__u64 trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr), *frames;
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u32 i;
+
+	if (!s || !trampoline)
+		return 0;
+	frames = ((struct cw_stack *)s->rec)->frames;
+	for (i = 1; i < CW_MAX_FRAMES; i++) {
+		if (i >= s->n || !r)
+			break;
+		if (frames[i] != trampoline)
+			continue;
+		frames[i] = BPF_CORE_READ(r, orig_ret_vaddr);
+		if (BPF_CORE_READ(r, chained))
+			r = BPF_CORE_READ(r, next);
+		r = BPF_CORE_READ(r, next);
+	}
+	return 0;
+}
+
+/*
+ * Follow the frame pointers of the current task. Stops where a frame pointer does not point up the
+ * stack or a return address cannot be code.
+ */
+__noinline int cw_walk(__u32 slot)
+{
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u64 fp, low, ret, pair[2], *frames;
+	__u32 i;
+
+	if (!s)
+		return 0;
+	frames = ((struct cw_stack *)s->rec)->frames;
+	fp = s->req.regs.bp;
+	low = s->req.regs.sp;
+	frames[0] = s->req.regs.ip;
+	s->trampolines = 0;
+	for (i = 1; i < CW_MAX_FRAMES; i++) {
+		s->n = i;
+		if (fp < low || (fp & 7) || fp - low > CW_MAX_FRAME_BYTES)
+			return 0;
+		if (bpf_probe_read_user(pair, sizeof(pair), (void *)fp))
+			return 0;
+		ret = pair[1] & CW_CODE_MASK;
+		if (ret < CW_MIN_CODE || ret >> 56)
+			return 0;
+		/* Only the trampoline is likely to start a page. */
+		if (!(ret & 0xfff))
+			s->trampolines = 1;
+		frames[i] = ret;
+		low = fp + sizeof(pair);
+		fp = pair[0];
+	}
+	s->n = i;
+	return 0;
+}
+
+__noinline __u64 cw_stack_hash(__u32 slot)
+{
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u64 *frames, h;
+	__u32 i;
+
+	if (!s)
+		return 0;
+	frames = ((struct cw_stack *)s->rec)->frames;
+	h = (s->req.seed ^ s->req.caller) * 0xff51afd7ed558ccdull + s->req.flags;
+	for (i = 0; i < CW_MAX_FRAMES; i++) {
+		if (i >= s->n)
+			break;
+		h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	return h ? h : 1;
+}
+
+/* The mark that a stack is known is made only after its record found room. */
+__noinline __u64 cw_stack_finish(__u32 slot)
+{
+	struct cw_slot *s = cw_slot_at(slot);
+	__u32 epoch = cw_epoch, *seen, n;
+	struct cw_stack *r;
+	__u64 id;
+
+	if (!s || !s->n)
+		return 0;
+	if (s->n >= CW_MAX_FRAMES - CW_KSTACK_SKIP)
+		s->req.flags |= CW_STACK_TRUNCATED;
+	id = cw_stack_hash(slot);
+	seen = bpf_map_lookup_elem(&seen_stacks, &id);
+	s->fresh = !seen;
+	if (seen && *seen == epoch)
+		return id;
+	n = s->n;
+	if (n > CW_MAX_FRAMES)
+		return 0;
+	r = (void *)s->rec;
+	cw_fill_header(&r->h, CW_STACK, sizeof(*r) + n * 8, s->req.ts);
+	r->id = id;
+	r->pid = s->req.pid;
+	r->flags = s->req.flags;
+	r->caller = s->req.caller;
+	if (!cw_output(r, sizeof(*r) + n * 8, CW_STACK, s->req.ts))
+		bpf_map_update_elem(&seen_stacks, &id, &epoch, BPF_ANY);
+	return id;
+}
+
+__noinline __u64 cw_stack_user(__u32 slot)
+{
+	struct cw_slot *s = cw_slot_at(slot);
+
+	if (!s)
+		return 0;
+	if (s->req.flags & CW_STACK_NO_FP) {
+		((struct cw_stack *)s->rec)->frames[0] = s->req.regs.ip;
+		s->n = 1;
+	} else {
+		cw_walk(slot);
+		if (s->trampolines)
+			cw_true_returns(slot);
+		/* A frame pointer that led nowhere: it is used for something else. */
+		if (s->n == 1 && s->req.regs.bp)
+			s->req.flags |= CW_STACK_NO_FP;
+	}
+	return cw_stack_finish(slot);
+}
