@@ -109,60 +109,81 @@ struct cw_hidden cw_running_hidden(const struct cw_trace *t, uint64_t from, uint
 	return h;
 }
 
-enum {
-	WAKING = 1ull << 3,
-	WAKEUP = 1ull << 4,
-	END = 1ull << 5,
-	PARTS = 0xfull << 8,
-	HIDDEN = 1ull << 12,
-	CPU = 1ull << 13,
-	END_CPU = 1ull << 14,
-	SYSCALL = 0x7full << 15,
-	USER_STACK = 1ull << 22,
-	KERNEL_STACK = 1ull << 23,
-	FILE_ID = 1ull << 24,
-	WAKER = 1ull << 25,
-	WAKER_IRQ = 1ull << 26,
-	WAKER_SYSCALL = 0xfull << 27,
-	WAKER_STACK = 1ull << 31,
-	RAN = 3ull << 32,
-};
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
 
-static uint64_t null_columns(const struct cw_episode *e, uint64_t end, uint32_t end_cpu,
-			     const struct cw_hidden *h)
+static uint64_t sleep_id(struct cw_trace *t, const struct cw_episode *e)
 {
-	uint64_t nulls = 0;
+	enum { SYSCALL = 2, ARGS = 0xfc, USER = 0x100, KERNEL = 0x200, FILE_ID = 0x400 };
+	uint64_t words[10] = {(uint64_t)(int64_t)e->syscall}, id, nulls, *w;
+	bool fresh;
 
-	if (!end)
-		nulls |= END | PARTS | HIDDEN | END_CPU;
-	if (!h || h->to <= h->from)
-		nulls |= HIDDEN;
-	if (!e->wakeup)
-		nulls |= WAKEUP;
-	if (e->cpu == CW_CPU_UNKNOWN)
-		nulls |= CPU;
-	if (end_cpu == CW_CPU_UNKNOWN)
-		nulls |= END_CPU;
-	if (e->syscall < 0)
-		nulls |= SYSCALL;
-	nulls |= e->user_stack ? 0 : USER_STACK;
-	nulls |= e->kernel_stack ? 0 : KERNEL_STACK;
-	nulls |= e->file ? 0 : FILE_ID;
-	nulls |= e->ran_utid ? 0 : RAN;
-	if (!e->waker.ts)
-		return nulls | WAKING | WAKER | WAKER_IRQ | WAKER_SYSCALL | WAKER_STACK;
-	nulls |= e->waker.utid ? 0 : WAKER;
-	nulls |= e->waker.syscall < 0 ? WAKER_SYSCALL : 0;
-	nulls |= e->waker.stack ? 0 : WAKER_STACK;
-	return nulls;
+	if (e->syscall >= 0)
+		memcpy(&words[1], e->args, sizeof(e->args));
+	words[7] = e->user_stack;
+	words[8] = e->kernel_stack;
+	words[9] = e->file;
+	id = cw_distinct_id(cw_state_sleeps(t), words, &fresh);
+	if (!fresh)
+		return id;
+	nulls = e->syscall < 0 ? SYSCALL | ARGS : 0;
+	nulls |= (e->user_stack ? 0 : USER) | (e->kernel_stack ? 0 : KERNEL) |
+		 (e->file ? 0 : FILE_ID);
+	w = cw_rows_put(t->rows, CW_ROW_SLEEP, nulls);
+	w[0] = id;
+	memcpy(&w[1], words, sizeof(words));
+	return id;
+}
+
+static uint64_t waker_id(struct cw_trace *t, const struct cw_waker *k)
+{
+	enum { UTID = 2, SYSCALL = 8, ARGS = 0x70, STACK = 0x80 };
+	uint64_t words[7] = {k->utid, k->irq, (uint64_t)(int64_t)k->syscall}, id, nulls, *w;
+	bool fresh;
+
+	if (k->syscall >= 0) {
+		words[3] = k->arg1;
+		words[4] = k->arg2;
+		words[5] = k->arg5;
+	}
+	words[6] = k->stack;
+	id = cw_distinct_id(cw_state_wakers(t), words, &fresh);
+	if (!fresh)
+		return id;
+	nulls = (k->utid ? 0 : UTID) | (k->syscall < 0 ? SYSCALL | ARGS : 0) |
+		(k->stack ? 0 : STACK);
+	w = cw_rows_put(t->rows, CW_ROW_WAKER, nulls);
+	w[0] = id;
+	memcpy(&w[1], words, sizeof(words));
+	return id;
 }
 
 void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode *e, uint64_t end,
 		      uint32_t end_cpu, const struct cw_parts *parts,
 		      const struct cw_hidden *hidden)
 {
-	uint64_t *w = cw_rows_put(t->rows, CW_ROW_OFFCPU, null_columns(e, end, end_cpu, hidden));
+	enum {
+		WAKING = 1 << 3,
+		WAKEUP = 1 << 4,
+		END = 1 << 5,
+		PARTS = 0xf << 8,
+		HIDDEN = 1 << 12,
+		CPU = 1 << 13,
+		END_CPU = 1 << 14,
+		SLEEP = 1 << 15,
+		WAKER = 1 << 16,
+		RAN = 3 << 17,
+	};
+	bool hides = hidden && hidden->to > hidden->from;
+	uint64_t nulls = end ? 0 : END | PARTS | END_CPU, *w;
+	uint64_t slept = e->slept ? sleep_id(t, e) : 0;
+	uint64_t woken = e->waker.ts ? waker_id(t, &e->waker) : 0;
 
+	nulls |= (hides ? 0 : HIDDEN) | (e->wakeup ? 0 : WAKEUP) | (slept ? 0 : SLEEP);
+	nulls |= (woken ? 0 : WAKER | WAKING) | (e->ran_utid ? 0 : RAN);
+	nulls |= e->cpu == CW_CPU_UNKNOWN ? CPU : 0;
+	nulls |= end_cpu == CW_CPU_UNKNOWN ? END_CPU : 0;
+	w = cw_rows_put(t->rows, CW_ROW_EPISODE, nulls);
 	w[0] = e->id;
 	w[1] = utid;
 	w[2] = e->out;
@@ -176,22 +197,12 @@ void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode
 		w[9] = parts->ns[CW_RUNQ];
 		w[10] = parts->ns[CW_PREEMPTED];
 		w[11] = parts->ns[CW_UNKNOWN];
-		w[12] = hidden ? hidden->from : 0;
+		w[12] = hides ? hidden->from : 0;
 	}
 	w[13] = e->cpu;
 	w[14] = end_cpu;
-	w[15] = (uint64_t)e->syscall;
-	memcpy(&w[16], e->args, sizeof(e->args));
-	w[22] = e->user_stack;
-	w[23] = e->kernel_stack;
-	w[24] = e->file;
-	w[25] = e->waker.utid;
-	w[26] = e->waker.irq;
-	w[27] = (uint64_t)(int64_t)e->waker.syscall;
-	w[28] = e->waker.arg1;
-	w[29] = e->waker.arg2;
-	w[30] = e->waker.arg5;
-	w[31] = e->waker.stack;
-	w[32] = e->ran_utid;
-	w[33] = e->ran_ns;
+	w[15] = slept;
+	w[16] = woken;
+	w[17] = e->ran_utid;
+	w[18] = e->ran_ns;
 }

@@ -3,6 +3,7 @@
 #ifndef CW_EPISODE_H
 #define CW_EPISODE_H
 
+#include "distinct.h"
 #include "state.h"
 
 #define CW_STATE_NEW    2048 /* the kernel's TASK_NEW */
@@ -26,6 +27,7 @@ struct cw_episode {
 	uint32_t cpu;
 	struct cw_waker early; /* a waking while it still ran: the classic race */
 	struct cw_waker waker; /* the waking that ended the sleep */
+	bool slept;            /* what follows was recorded */
 	int32_t syscall;       /* -1 none */
 	uint64_t args[CW_NSYSARGS];
 	uint64_t user_stack, kernel_stack, file;
@@ -48,6 +50,10 @@ void cw_episode_parts(const struct cw_trace *t, struct cw_episode *e, uint64_t i
 /* What may be hidden while a thread seems to run on cpu. missed: a switch-out certainly is. */
 struct cw_hidden cw_running_hidden(const struct cw_trace *t, uint64_t from, uint64_t to,
 				   uint32_t cpu, bool missed);
+
+/* Distinct places of sleep and wakers seen so far, which the state pass keeps. */
+struct cw_distinct *cw_state_sleeps(const struct cw_trace *t);
+struct cw_distinct *cw_state_wakers(const struct cw_trace *t);
 
 /* Write its row. end 0: it did not come back. */
 void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode *e, uint64_t end,

@@ -36,11 +36,13 @@
 	X(SLICE, "iiiiiiiiisiiiiiiiiiiiiii", "INSERT INTO slice(slice_id, ts, dur, utid, probe_id, " \
 		"depth, parent_id, stack_id, ret, no_return, oncpu_ns, blocked_ns, runq_ns, " \
 		"preempted_ns, unknown_ns, touched_by_loss, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8)") \
-	X(OFFCPU, "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii", "INSERT INTO offcpu(offcpu_id, utid, ts, " \
-		"waking_ts, wakeup_ts, end_ts, state, preempted, blocked_ns, runq_ns, preempted_ns, " \
-		"unknown_ns, unknown_ts, cpu, end_cpu, syscall, arg1, arg2, arg3, arg4, arg5, arg6, " \
-		"user_stack_id, kernel_stack_id, file_id, waker_utid, waker_irq, waker_syscall, " \
-		"waker_arg1, waker_arg2, waker_arg5, waker_stack_id, ran_utid, ran_ns)") \
+	X(EPISODE, "iiiiiiiiiiiiiiiiiii", "INSERT INTO episode(offcpu_id, utid, ts, waking_ts, " \
+		"wakeup_ts, end_ts, state, preempted, blocked_ns, runq_ns, preempted_ns, unknown_ns, " \
+		"unknown_ts, cpu, end_cpu, sleep_id, waker_id, ran_utid, ran_ns)") \
+	X(SLEEP, "iiiiiiiiiii", "INSERT INTO sleep(sleep_id, syscall, arg1, arg2, arg3, arg4, arg5, " \
+		"arg6, user_stack_id, kernel_stack_id, file_id)") \
+	X(WAKER, "iiiiiiii", "INSERT INTO waker(waker_id, utid, in_interrupt, syscall, arg1, arg2, " \
+		"arg5, stack_id)") \
 	X(RAN_LATER, "iiii", "INSERT INTO ran_later(offcpu_id, ts, dur, utid)") \
 	X(FILE, "itiii", "INSERT OR IGNORE INTO file(file_id, path, mode, dev, ino)") \
 	X(EDGE, "isiiiiiiiiissi", "INSERT INTO edge(edge_id, kind, plan_hop, key, target_arg, src_utid, " \

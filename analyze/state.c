@@ -31,10 +31,21 @@ struct cpu {
 };
 
 struct cw_states {
+	struct cw_distinct sleeps, wakers;
 	uint64_t episodes; /* numbers given out */
 	struct cpu *cpus;
 	size_t ncpus;
 };
+
+struct cw_distinct *cw_state_sleeps(const struct cw_trace *t)
+{
+	return &t->states->sleeps;
+}
+
+struct cw_distinct *cw_state_wakers(const struct cw_trace *t)
+{
+	return &t->states->wakers;
+}
 
 static struct cw_tstate *state_of(struct cw_task *task)
 {
@@ -286,6 +297,7 @@ static void on_switch(struct cw_trace *t, const struct cw_sched_switch *r)
 			const struct cw_sched_block *b = (const void *)r;
 			struct cw_episode *e = &task->state->e;
 
+			e->slept = true;
 			e->syscall = b->syscall;
 			memcpy(e->args, b->args, sizeof(e->args));
 			e->user_stack = b->ustack;
@@ -438,6 +450,8 @@ static int finish(struct cw_trace *t)
 static int begin(struct cw_trace *t)
 {
 	t->states = cw_zalloc(sizeof(*t->states));
+	t->states->sleeps.nwords = 10;
+	t->states->wakers.nwords = 7;
 	return 0;
 }
 
@@ -453,6 +467,8 @@ static void release(struct cw_trace *t)
 	}
 	for (size_t i = 0; i < st->ncpus; i++)
 		free(st->cpus[i].waiting);
+	cw_distinct_free(&st->sleeps);
+	cw_distinct_free(&st->wakers);
 	free(st->cpus);
 	free(st);
 	t->states = NULL;
@@ -464,7 +480,7 @@ const struct cw_pass cw_pass_state = {
 	.version = 1,
 	.reads = "sched_switch sched_block sched_waking sched_wakeup fork exec probe_entry "
 		 "probe_return identity loss",
-	.writes = "offcpu ran_later",
+	.writes = "episode sleep waker ran_later",
 	.types = CW_SCHED_TYPES | CW_CALL_TYPES | CW_TYPE_BIT(CW_FORK) | CW_TYPE_BIT(CW_EXEC),
 	.begin = begin,
 	.event = event,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* clang-format off */
-/* LINK: analyze/hash.o analyze/rows.o analyze/sort.o analyze/passes.o analyze/loss.o analyze/identity.o analyze/images.o analyze/stacks.o analyze/files.o analyze/probes.o analyze/episode.o analyze/state.o analyze/calls.o analyze/chains.o analyze/submissions.o analyze/hops.o analyze/stitch.o analyze/syscalls.o analyze/ingest.o */
+/* LINK: analyze/hash.o analyze/distinct.o analyze/rows.o analyze/sort.o analyze/passes.o analyze/loss.o analyze/identity.o analyze/images.o analyze/stacks.o analyze/files.o analyze/probes.o analyze/episode.o analyze/state.o analyze/calls.o analyze/chains.o analyze/submissions.o analyze/hops.o analyze/stitch.o analyze/syscalls.o analyze/ingest.o */
 /* clang-format on */
 /*
  * Attribution against a simulated machine: random schedules with preemption, migration, the waking
