@@ -66,6 +66,8 @@ static void write_slice(struct cw_trace *t, const struct cw_task *task, const st
 	memcpy(&w[10], c->spent.ns, sizeof(c->spent.ns));
 	w[15] = touched || c->spent.ns[CW_UNKNOWN];
 	memcpy(&w[16], c->args, sizeof(c->args));
+	if (t->watch)
+		t->watch->call(t->watch->arg, c, reason);
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------

@@ -107,4 +107,6 @@ void cw_chain_write(struct cw_trace *t, uint64_t chain_id, const struct cw_link 
 	w[8] = whole && !end->cut;
 	w[9] = cw_word(cw_doubt_text(doubt, ""));
 	w[10] = end->last_slice;
+	if (t->watch)
+		t->watch->chain(t->watch->arg, chain_id, end->last_slice, end->seen_ts);
 }

@@ -14,6 +14,7 @@
 
 struct seen {
 	struct cw_hnode by_id;
+	uint32_t epoch;
 	struct seen *next;
 };
 
@@ -74,14 +75,18 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 {
 	const struct cw_file *r = (const void *)rec;
 	size_t n = cw_tail_strlen(rec, r->path);
+	struct cw_hnode *known = cw_htab_first(&t->files->seen, r->id);
 	struct seen *s;
 	uint64_t *w;
 
-	if (cw_htab_first(&t->files->seen, r->id))
+	if (known) {
+		cw_container(known, struct seen, by_id)->epoch = t->epoch;
 		return 0;
+	}
 	s = cw_zalloc(sizeof(*s));
 	s->next = t->files->all;
 	t->files->all = s;
+	s->epoch = t->epoch;
 	cw_htab_insert(&t->files->seen, &s->by_id, r->id);
 	w = cw_rows_put(t->rows, CW_ROW_FILE, 0);
 	w[0] = r->id;
@@ -90,6 +95,25 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 	w[3] = r->dev;
 	w[4] = r->ino;
 	return 0;
+}
+
+static void watermark(struct cw_trace *t, uint64_t ts)
+{
+	struct seen **at = &t->files->all;
+
+	(void)ts;
+	while (t->watch && *at) {
+		struct seen *s = *at;
+
+		if (!cw_stale(t, s->epoch)) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		t->watch->file_gone(t->watch->arg, s->by_id.hash);
+		cw_htab_remove(&t->files->seen, &s->by_id);
+		free(s);
+	}
 }
 
 static int begin(struct cw_trace *t)
@@ -120,5 +144,6 @@ const struct cw_pass cw_pass_files = {
 	.types = CW_TYPE_BIT(CW_FILE),
 	.begin = begin,
 	.event = event,
+	.watermark = watermark,
 	.free = release,
 };

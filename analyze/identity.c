@@ -35,10 +35,41 @@ static uint64_t better_start(uint64_t old, uint64_t new)
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static void write_process(struct cw_trace *t, const struct cw_proc *p)
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	for (; text && *text; text++)
+		h = cw_hash(h, (unsigned char)*text);
+	return cw_hash(h, text != NULL);
+}
+
+/* Remember that this was written; false when it was already. */
+static bool news(uint64_t *written, uint64_t hash)
+{
+	hash |= 1;
+	if (*written == hash)
+		return false;
+	*written = hash;
+	return true;
+}
+
+static uint64_t hash_process(const struct cw_proc *p)
+{
+	const uint64_t values[] = {p->pid,         p->ns_pid,   p->rec_pid, p->start_boottime,
+				   p->parent_upid, p->start_ts, p->ended,   p->end_ts,
+				   p->pid_ns,      p->mnt_ns,   p->traced};
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		h = cw_hash(h, values[i]);
+	return hash_text(hash_text(hash_text(h, p->exe), p->cmdline), p->name);
+}
+
+static void write_process(struct cw_trace *t, struct cw_proc *p)
 {
 	uint64_t *w, nulls = 0;
 
+	if (!news(&p->written, hash_process(p)))
+		return;
 	nulls |=
 		!p->ns_pid << 2 | !p->rec_pid << 3 | !p->start_boottime << 4 | !p->parent_upid << 5;
 	nulls |= !p->exe << 7 | !p->cmdline << 8 | !p->name << 9 | !p->ended << 10;
@@ -73,10 +104,24 @@ static uint32_t rec_tid(const struct cw_task *task)
 	return p->rec_pid == p->ns_pid ? task->ns_tid : 0;
 }
 
-static void write_thread(struct cw_trace *t, const struct cw_task *task)
+static uint64_t hash_thread(const struct cw_task *task)
+{
+	const uint64_t values[] = {task->ns_tid,   rec_tid(task), task->start_boottime,
+				   task->start_ts, task->exited,  task->gone,
+				   task->end_ts,   task->traced};
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		h = cw_hash(h, values[i]);
+	return hash_text(h, task->name);
+}
+
+static void write_thread(struct cw_trace *t, struct cw_task *task)
 {
 	uint64_t *w, nulls = 0;
 
+	if (!news(&task->written, hash_thread(task)))
+		return;
 	nulls |= !task->ns_tid << 3 | !rec_tid(task) << 4 | !task->start_boottime << 5 |
 		 !*task->name << 6;
 	nulls |= !(task->exited || task->gone) << 8;
@@ -135,6 +180,7 @@ static struct cw_proc *process_new(struct cw_trace *t, uint32_t pid, uint64_t ts
 
 	p->pid = pid;
 	p->upid = ++id->upids;
+	p->epoch = t->epoch;
 	p->start_ts = ts;
 	p->current = true;
 	cw_htab_insert(&id->processes, &p->by_pid, cw_hash(0, pid));
@@ -179,6 +225,7 @@ static struct cw_task *thread_new(struct cw_trace *t, uint32_t pid, uint32_t tid
 	task->process->nthreads++;
 	task->tid = tid;
 	task->utid = ++id->utids;
+	task->epoch = t->epoch;
 	task->start_ts = ts;
 	task->current = true;
 	cw_htab_insert(&id->threads, &task->by_tid, cw_hash(0, tid));
@@ -226,8 +273,10 @@ struct cw_task *cw_task_of(struct cw_trace *t, uint32_t pid, uint32_t tid, uint6
 	if (!tid)
 		return NULL;
 	task = thread_find(t, tid);
-	if (task && !task->gone && task->process->pid == pid)
+	if (task && !task->gone && task->process->pid == pid) {
+		task->epoch = t->epoch;
 		return task;
+	}
 	if (task)
 		thread_replaced(t, task, ts);
 	return thread_new(t, pid, tid, ts);
@@ -267,6 +316,7 @@ static void on_process(struct cw_trace *t, const struct cw_process *r)
 	}
 	if (!p)
 		p = process_new(t, r->pid, r->h.ts);
+	p->epoch = t->epoch;
 	p->start_boottime = better_start(p->start_boottime, r->start_boottime);
 	if (r->ns_pid)
 		p->ns_pid = r->ns_pid;
@@ -305,6 +355,7 @@ static struct cw_task *introduced(struct cw_trace *t, uint32_t pid, uint32_t tid
 	}
 	if (!task)
 		task = thread_new(t, pid, tid, ts);
+	task->epoch = t->epoch;
 	task->start_boottime = better_start(task->start_boottime, start);
 	if (tid == pid)
 		task->process->start_boottime = better_start(task->process->start_boottime, start);
@@ -438,6 +489,14 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 /* ---- the pass -----------------------------------------------------------------------------------
  */
 
+/* A thread that is not traced and was not heard of for long: nobody tells when it exits. */
+static void forget(struct cw_trace *t, struct cw_task *task, uint64_t ts)
+{
+	if (!task->traced && !task->state && !task->calls && !task->gone &&
+	    cw_stale(t, task->epoch))
+		thread_replaced(t, task, ts);
+}
+
 /* Threads and processes that are over are written and forgotten once nothing can name them again.
  */
 static void watermark(struct cw_trace *t, uint64_t ts)
@@ -448,6 +507,7 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 
 	for (task = id->oldest_thread; task; task = next_task) {
 		next_task = task->newer;
+		forget(t, task, ts);
 		if (task->gone && task->end_ts + LINGER_NS < ts) {
 			write_thread(t, task);
 			thread_free(t, task);
@@ -455,6 +515,8 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 	}
 	for (p = id->oldest_process; p; p = next_proc) {
 		next_proc = p->newer;
+		if (!p->traced && !p->ended && !p->nthreads && cw_stale(t, p->epoch))
+			process_end(t, p, ts);
 		if (p->ended && !p->nthreads && p->end_ts + LINGER_NS < ts) {
 			write_process(t, p);
 			process_free(t, p);

@@ -26,6 +26,8 @@ struct cw_proc {
 	uint64_t pid_ns, mnt_ns;
 	char *exe, *cmdline, *name;
 	struct cw_maps *maps; /* the image pass's */
+	uint32_t epoch;       /* of the last mention */
+	uint64_t written;     /* hash of the row as it was put last; 0 never */
 };
 
 struct cw_task {
@@ -40,6 +42,8 @@ struct cw_task {
 	char name[CW_COMM_LEN];
 	struct cw_tstate *state; /* the state pass's */
 	struct cw_tcalls *calls; /* the call pass's */
+	uint32_t epoch;          /* of the last mention */
+	uint64_t written;        /* hash of the row as it was put last; 0 never */
 };
 
 /*

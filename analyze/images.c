@@ -103,7 +103,8 @@ static void map_add(struct cw_maps *m, struct map new)
 	}
 	for (j = i; j < m->n && m->m[j].end <= new.end; j++)
 		;
-	memmove(&m->m[i], &m->m[j], (m->n - j) * sizeof(*m->m));
+	if (j > i)
+		memmove(&m->m[i], &m->m[j], (m->n - j) * sizeof(*m->m));
 	m->n -= j - i;
 	if (i < m->n && m->m[i].start < new.end) {
 		m->m[i].pgoff += new.end - m->m[i].start;

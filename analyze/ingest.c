@@ -24,6 +24,7 @@ struct cw_ingest {
 	sqlite3 *db;
 	struct cw_trace trace;
 	struct cw_sorter *sorter;
+	bool live;
 	struct cw_plan *own_plan; /* from the capture */
 	char *yaml;
 	size_t yaml_size;
@@ -56,9 +57,10 @@ static int run_sql(struct cw_ingest *in, const char *sql)
 	return sqlite3_errcode(in->db) == SQLITE_FULL ? -ENOSPC : -EIO;
 }
 
+/* The indexes come last where nobody asks before. */
 static int create_schema(struct cw_ingest *in)
 {
-	const char *index = strstr(schema, first_index);
+	const char *index = in->live ? NULL : strstr(schema, first_index);
 	char *tables = cw_strndup(schema, index ? (size_t)(index - schema) : sizeof(schema));
 	int err = run_sql(in, "BEGIN");
 
@@ -82,6 +84,8 @@ int cw_ingest_new(struct cw_ingest **out, sqlite3 *db, const struct cw_ingest_op
 	t->plan = o->plan;
 	t->restitch = o->plan != NULL;
 	t->max_age_ns = o->max_age_ns;
+	t->watch = o->watch;
+	in->live = o->watch != NULL;
 	t->attribution = true;
 	t->return_sp_adjust = cw_arch_is_arm64(o->arch) ? 0 : 8;
 	in->sorter = cw_sorter_new(CW_SORT_WINDOW_NS, CW_SORT_MAX_BYTES, sorted, in);
@@ -90,6 +94,8 @@ int cw_ingest_new(struct cw_ingest **out, sqlite3 *db, const struct cw_ingest_op
 		err = cw_rows_new(&t->rows, db);
 	if (err)
 		return err;
+	if (in->live)
+		cw_rows_skip(t->rows, CW_ROW_RAN_LATER);
 	cw_syscalls_write(t->rows, o->arch);
 	cw_rows_info_text(t->rows, "passes", cw_passes_versions());
 	return cw_passes_begin(t);
@@ -115,6 +121,7 @@ static int take_plan(struct cw_ingest *in)
 		in->err[0] = '\0';
 		return 0;
 	}
+	cw_rows_info_text(t->rows, "plan", in->yaml);
 	t->recorded = in->own_plan;
 	t->attribution = in->own_plan->attribution || in->own_plan->nhops;
 	if (!t->plan)
@@ -142,6 +149,7 @@ static int on_plan(struct cw_ingest *in, const struct cw_plan_text *r)
 
 static void on_chunk(struct cw_ingest *in, const struct cw_chunk *r)
 {
+	in->trace.epoch = r->epoch;
 	if (in->wall_known || !r->mono_ns || !r->wall_ns)
 		return;
 	in->wall_known = true;
@@ -235,6 +243,11 @@ void cw_ingest_info_text(struct cw_ingest *in, const char *key, const char *valu
 	cw_rows_info_text(in->trace.rows, key, value);
 }
 
+const struct cw_trace *cw_ingest_trace(const struct cw_ingest *in)
+{
+	return &in->trace;
+}
+
 uint64_t cw_ingest_time(const struct cw_ingest *in)
 {
 	return in->trace.last_ts;
@@ -257,15 +270,44 @@ static void by_kind(struct cw_rows *rows, const char *prefix, const struct cw_ty
 	cw_rows_info(rows, key, (int64_t)n);
 }
 
+static void write_span(struct cw_ingest *in)
+{
+	struct cw_trace *t = &in->trace;
+
+	if (!t->any_event)
+		return;
+	cw_rows_info(t->rows, "start_ts", (int64_t)t->first_ts);
+	cw_rows_info(t->rows, "end_ts", (int64_t)t->last_ts);
+}
+
+static int rows_error(struct cw_ingest *in, int err)
+{
+	if (err)
+		snprintf(in->err, sizeof(in->err), "cannot write the database: %s",
+			 sqlite3_errmsg(in->db));
+	return err;
+}
+
+int cw_ingest_sync(struct cw_ingest *in)
+{
+	/* Before the first event the plan may not be complete. */
+	int err = in->trace.any_event ? cw_passes_flush(&in->trace) : 0;
+
+	write_span(in);
+	return err ? err : rows_error(in, cw_rows_sync(in->trace.rows));
+}
+
+int cw_ingest_pass_on(struct cw_ingest *in)
+{
+	return cw_sorter_flush(in->sorter);
+}
+
 static void write_totals(struct cw_ingest *in)
 {
 	struct cw_trace *t = &in->trace;
 	struct cw_rows *r = t->rows;
 
-	if (t->any_event) {
-		cw_rows_info(r, "start_ts", (int64_t)t->first_ts);
-		cw_rows_info(r, "end_ts", (int64_t)t->last_ts);
-	}
+	write_span(in);
 	cw_rows_info(r, "events", (int64_t)t->totals.events);
 	cw_rows_info(r, "late_records", (int64_t)t->totals.late);
 	cw_rows_info(r, "unknown_records", (int64_t)t->totals.unknown);
@@ -286,7 +328,7 @@ static void write_totals(struct cw_ingest *in)
 int cw_ingest_finish(struct cw_ingest *in)
 {
 	struct cw_trace *t = &in->trace;
-	const char *index = strstr(schema, first_index);
+	const char *index = in->live ? NULL : strstr(schema, first_index);
 	int err = cw_sorter_flush(in->sorter), rows_err;
 
 	if (!err)
@@ -294,11 +336,8 @@ int cw_ingest_finish(struct cw_ingest *in)
 	if (!err)
 		write_totals(in);
 	rows_err = cw_rows_finish(t->rows);
-	if (!err && rows_err) {
-		err = rows_err;
-		snprintf(in->err, sizeof(in->err), "cannot write the database: %s",
-			 sqlite3_errmsg(in->db));
-	}
+	if (!err)
+		err = rows_error(in, rows_err);
 	if (!err && index)
 		err = run_sql(in, index);
 	return err ? err : run_sql(in, "COMMIT");

@@ -11,11 +11,14 @@
 #include "records.h"
 
 struct cw_ingest;
+struct cw_trace;
+struct cw_watch;
 
 struct cw_ingest_opts {
-	const struct cw_plan *plan; /* stitch by this instead of the capture's; NULL */
-	uint64_t max_age_ns;        /* 0: the plan's */
-	const char *arch;           /* machine name of the capture */
+	const struct cw_plan *plan;   /* stitch by this instead of the capture's; NULL */
+	uint64_t max_age_ns;          /* 0: the plan's */
+	const char *arch;             /* machine name of the capture */
+	const struct cw_watch *watch; /* set: the capture is followed; see cw_ingest_sync */
 };
 
 /* Create the tables in db, which is empty, and take it over until cw_ingest_finish. */
@@ -33,6 +36,18 @@ void cw_ingest_info_text(struct cw_ingest *in, const char *key, const char *valu
 
 /* Greatest time of an event so far, 0 when there was none. */
 uint64_t cw_ingest_time(const struct cw_ingest *in);
+
+/*
+ * Following: bring the database up to date with the records passed on so far, and let the caller
+ * use it until the next record. What lives is written again when it changed, the indexes are there
+ * from the beginning. Rows that nobody will ask for any more are the caller's to delete.
+ */
+int cw_ingest_sync(struct cw_ingest *in);
+
+/* Nothing came for a while: do not wait any longer for what might have to go before. */
+int cw_ingest_pass_on(struct cw_ingest *in);
+
+const struct cw_trace *cw_ingest_trace(const struct cw_ingest *in);
 
 /* The capture is over: write what is left, make the indexes, commit and give db back. */
 int cw_ingest_finish(struct cw_ingest *in);

@@ -10,6 +10,8 @@
 #include "hash.h"
 #include "loss.h"
 
+#define KEPT_NS 120000000000ull /* a followed capture knows losses one by one for so long */
+
 struct range {
 	uint64_t ts, end_ts, count, types;
 	uint64_t greatest_end; /* of this one and all before it */
@@ -164,6 +166,34 @@ void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec)
 	write_row(t, &lost);
 }
 
+/* One range instead of all that ended before limit: wider than the truth, never narrower. */
+static void join_old(struct cw_losses *l, uint64_t limit)
+{
+	size_t n = 0;
+
+	while (n < l->n && l->r[n].greatest_end < limit)
+		n++;
+	if (n < 2)
+		return;
+	for (size_t i = 1; i < n; i++) {
+		l->r[0].types |= l->r[i].types;
+		l->r[0].count += l->r[i].count < UINT32_MAX ? l->r[i].count : UINT32_MAX;
+	}
+	l->r[0].end_ts = l->r[0].greatest_end = l->r[n - 1].greatest_end;
+	l->r[0].cpu = CW_ANY_CPU;
+	memmove(&l->r[1], &l->r[n], (l->n - n) * sizeof(*l->r));
+	l->n -= n - 1;
+}
+
+static void watermark(struct cw_trace *t, uint64_t ts)
+{
+	uint64_t age = t->max_age_ns ? t->max_age_ns : t->plan ? t->plan->max_age_ns : 0;
+	uint64_t kept = KEPT_NS > 2 * age ? KEPT_NS : 2 * age;
+
+	if (t->watch && ts > kept)
+		join_old(t->losses, ts - kept);
+}
+
 static int begin(struct cw_trace *t)
 {
 	t->losses = cw_zalloc(sizeof(*t->losses));
@@ -187,5 +217,6 @@ const struct cw_pass cw_pass_loss = {
 	.types = CW_TYPE_BIT(CW_LOST),
 	.begin = begin,
 	.event = event,
+	.watermark = watermark,
 	.free = release,
 };

@@ -34,6 +34,18 @@ struct cw_totals {
 	uint64_t unmatched_returns;
 };
 
+/* What follow is told as it happens, beside the rows. Times are of the event that ended it. */
+struct cw_watch {
+	void *arg;
+	/* A call's row was put; reason as in slice.no_return, NULL: it returned. */
+	void (*call)(void *arg, const struct cw_call *c, const char *reason);
+	/* A chain's rows were put; its last target's call is put right before or after. */
+	void (*chain)(void *arg, uint64_t chain_id, uint64_t slice_id, uint64_t ts);
+	/* What no record can refer to any more. */
+	void (*stack_gone)(void *arg, uint64_t stack_id);
+	void (*file_gone)(void *arg, uint64_t file_id);
+};
+
 /* What passes share: each owns the member of its name, others use it through its header. */
 struct cw_trace {
 	struct cw_rows *rows;
@@ -46,6 +58,9 @@ struct cw_trace {
 	uint64_t first_ts, last_ts;     /* of events, so far */
 	bool any_event;
 	bool first_given; /* first_ts is known from the header, not from the first event */
+	const struct cw_watch
+		*watch; /* NULL unless the capture is followed: then it may never end */
+	uint32_t epoch; /* of the references, by the newest chunk */
 	struct cw_totals totals;
 	struct cw_identity *identity;
 	struct cw_images *images;
@@ -87,6 +102,12 @@ extern const struct cw_pass *const cw_pass_table[]; /* ends with NULL */
 
 /* Names and versions of all passes, "loss.1 identity.1 ...": what a cached database depends on. */
 const char *cw_passes_versions(void);
+
+/* Followed captures forget what records of this and the last epoch do not mention. */
+static inline bool cw_stale(const struct cw_trace *t, uint32_t epoch)
+{
+	return t->watch && epoch + 2 <= t->epoch;
+}
 
 int cw_passes_begin(struct cw_trace *t);
 int cw_passes_event(struct cw_trace *t, const struct cw_rec *rec);

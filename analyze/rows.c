@@ -55,8 +55,11 @@ struct cw_rows {
 	struct batch *first, **last; /* waiting to be inserted */
 	struct batch *spare;
 	unsigned waiting;
+	bool busy;
 	bool closing;
-	int err; /* the first one; rows after it are dropped */
+	uint64_t skipped;            /* bits of tables whose rows nobody wants */
+	uint64_t waste[MAX_COLUMNS]; /* takes those rows */
+	int err;                     /* the first one; rows after it are dropped */
 };
 
 /* ---- a batch as a virtual table -----------------------------------------------------------------
@@ -276,10 +279,14 @@ static void *insert_thread(void *arg)
 		if (!r->first)
 			r->last = &r->first;
 		r->waiting--;
+		r->busy = true;
 		pthread_cond_signal(&r->less);
 		pthread_mutex_unlock(&r->lock);
 		insert_batch(r, b);
 		pthread_mutex_lock(&r->lock);
+		r->busy = false;
+		if (!r->first)
+			pthread_cond_signal(&r->less);
 		b->next = r->spare;
 		r->spare = b;
 	}
@@ -330,6 +337,8 @@ uint64_t *cw_rows_put(struct cw_rows *r, enum cw_row table, uint64_t nulls)
 	struct table *t = &r->tables[table];
 	uint64_t *w;
 
+	if (r->skipped & 1ull << table)
+		return r->waste;
 	if (t->filling && t->filling->rows == t->max_rows)
 		hand_over(r, t);
 	if (!t->filling)
@@ -354,6 +363,23 @@ void cw_rows_info_text(struct cw_rows *r, const char *key, const char *value)
 
 	w[0] = cw_word_dup(key);
 	w[1] = cw_word_dup(value);
+}
+
+void cw_rows_skip(struct cw_rows *r, enum cw_row table)
+{
+	if (strspn(specs[table].columns, "i") == r->tables[table].ncolumns)
+		r->skipped |= 1ull << table;
+}
+
+int cw_rows_sync(struct cw_rows *r)
+{
+	for (unsigned i = 0; i < CW_NROWS; i++)
+		hand_over(r, &r->tables[i]);
+	pthread_mutex_lock(&r->lock);
+	while (r->first || r->busy)
+		pthread_cond_wait(&r->less, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+	return r->err;
 }
 
 uint64_t cw_rows_count(const struct cw_rows *r)

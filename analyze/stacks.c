@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "identity.h"
 #include "images.h"
+#include "stacks.h"
 
 #define WAIT_NS     2000000000ull
 #define NO_MODULE   INT64_MIN
@@ -22,6 +23,7 @@ struct frame {
 
 struct seen {
 	struct cw_hnode by_id;
+	uint32_t epoch;
 };
 
 /* A stack that waits for mappings. */
@@ -129,14 +131,18 @@ static void write_stack(struct cw_trace *t, const struct cw_stack *r, const stru
 }
 
 /* True the first time. */
-static bool first_seen(struct cw_stacks *st, uint64_t id)
+static bool first_seen(struct cw_trace *t, uint64_t id)
 {
+	struct cw_stacks *st = t->stacks;
 	struct cw_hnode *n = cw_htab_first(&st->stacks, id);
 	struct seen *s;
 
-	if (n)
+	if (n) {
+		cw_container(n, struct seen, by_id)->epoch = t->epoch;
 		return false;
+	}
 	s = cw_zalloc(sizeof(*s));
+	s->epoch = t->epoch;
 	cw_htab_insert(&st->stacks, &s->by_id, id);
 	cw_reserve(st->all_stacks, st->nstacks, st->stacks_cap);
 	st->all_stacks[st->nstacks++] = s;
@@ -154,7 +160,7 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 		t->totals.bad++;
 		return 0;
 	}
-	if (!first_seen(st, r->id))
+	if (!first_seen(t, r->id))
 		return 0;
 	if (r->flags & CW_STACK_KERNEL) {
 		write_stack(t, r, NULL, 0);
@@ -194,8 +200,34 @@ static void end_wait(struct cw_trace *t, uint64_t ts)
 	st->nwaiting = kept;
 }
 
+static void forget(struct cw_trace *t)
+{
+	struct cw_stacks *st = t->stacks;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < st->nstacks; i++) {
+		struct seen *s = st->all_stacks[i];
+
+		if (!cw_stale(t, s->epoch)) {
+			st->all_stacks[kept++] = s;
+			continue;
+		}
+		t->watch->stack_gone(t->watch->arg, s->by_id.hash);
+		cw_htab_remove(&st->stacks, &s->by_id);
+		free(s);
+	}
+	st->nstacks = kept;
+}
+
+uint64_t cw_stacks_waiting(const struct cw_trace *t)
+{
+	return t->stacks->nwaiting ? t->stacks->waiting[0].rec->h.ts : UINT64_MAX;
+}
+
 static void watermark(struct cw_trace *t, uint64_t ts)
 {
+	if (t->watch)
+		forget(t);
 	end_wait(t, ts > WAIT_NS ? ts - WAIT_NS : 0);
 }
 

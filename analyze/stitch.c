@@ -9,6 +9,7 @@
 #include "hops.h"
 #include "identity.h"
 #include "loss.h"
+#include "stitch.h"
 #include "submissions.h"
 
 #define LOOK_BACK 8u /* other candidates looked at one by one */
@@ -463,6 +464,35 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 		st->seen = NULL;
 		st->nseen = st->seen_size = 0;
 	}
+}
+
+static void each_edge(const struct cw_link *l, const struct cw_open_refs *refs)
+{
+	for (; l; l = l->prev)
+		refs->edge(refs->arg, l->edge_id);
+}
+
+void cw_stitch_open_refs(const struct cw_trace *t, uint64_t before_ts,
+			 const struct cw_open_refs *refs)
+{
+	const struct cw_stitch *st = t->stitch;
+
+	if (!st->started)
+		return;
+	for (uint32_t i = 0; i < st->hops.n; i++) {
+		const struct cw_submission *x = st->open.first[i];
+
+		/* In the first stage nothing leads to a submission. */
+		for (; x && (x->ts < before_ts || st->hops.h[i].stage); x = x->later) {
+			if (x->ts < before_ts)
+				refs->slice(refs->arg, x->slice_id);
+			each_edge(x->prev, refs);
+		}
+	}
+	for (struct cw_task *task = cw_task_oldest(t); task; task = task->newer)
+		for (size_t i = 0; i < cw_calls_depth(task); i++)
+			if (cw_call_at(task, i)->step)
+				each_edge(cw_call_at(task, i)->step->link, refs);
 }
 
 static int finish(struct cw_trace *t)
