@@ -8,8 +8,11 @@ queue=$build/workloads/queue_bench
 hop=(--async-hop submit_item,2,handle_item,1)
 
 perf_event=''
+mounted_tracefs=/mounted-tracefs
 remove_perf_probes() {
 	[ -z "$perf_event" ] || perf probe -q -d "$perf_event:*" >/dev/null 2>&1
+	perf_event=''
+	[ ! -e "$mounted_tracefs" ] || { umount /sys/kernel/tracing && rm -f "$mounted_tracefs"; }
 }
 
 # Uprobes of perf need tracefs. Says why not on failure.
@@ -19,7 +22,7 @@ add_perf_probes() {
 		return 1
 	}
 	[ -e /sys/kernel/tracing/uprobe_events ] || [ -e /sys/kernel/debug/tracing/uprobe_events ] ||
-		mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null || {
+		{ mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null && : >"$mounted_tracefs"; } || {
 		echo "tracefs cannot be mounted"
 		return 1
 	}
@@ -75,7 +78,7 @@ section_target() {
 	if why=$(add_perf_probes "$perf_event"); then
 		tools+=(perf:by_perf)
 	else
-		missing_perf=$why perf_event=''
+		missing_perf=$why
 	fi
 	if have strace; then tools+=(strace:by_strace); fi
 	for ((round = 1; round <= rounds; round++)); do
@@ -86,7 +89,6 @@ section_target() {
 		done
 	done
 	remove_perf_probes
-	perf_event=''
 
 	row target.untraced "the target alone" "$(median target.untraced)" handoffs/s
 	target_row callweave "callweave: arguments, stacks, attribution, futex waits"
