@@ -8,7 +8,7 @@ queue=$build/workloads/queue_bench
 hop=(--async-hop submit_item,2,handle_item,1)
 
 perf_event=''
-mounted_tracefs=/mounted-tracefs
+mounted_tracefs=$tmp/mounted-tracefs
 remove_perf_probes() {
 	[ -z "$perf_event" ] || perf probe -q -d "$perf_event:*" >/dev/null 2>&1
 	perf_event=''
