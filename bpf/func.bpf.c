@@ -80,7 +80,7 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 	};
 	id = cw_stack_user(slot);
 	fresh = s->fresh;
-	s->busy = 0;
+	__sync_fetch_and_add(&s->busy, -1);
 	if (!garbage)
 		cw_guard_probe(probe, fresh);
 	return id;

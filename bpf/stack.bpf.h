@@ -62,7 +62,8 @@ static __always_inline struct cw_slot *cw_slot_at(__u32 i)
 /*
  * A slot for a uprobe program, which another one may preempt; CW_NO_SLOT when there is none. The
  * scheduler's programs have one of their own: they run with interrupts off, one at a time on a CPU.
- * Before 5.12 there is no compare-and-swap, but then uprobe programs run with preemption off.
+ * A plain atomic addition does (compare-and-swap came in 5.12): who finds another one's mark beside
+ * its own steps back.
  */
 static __always_inline __u32 cw_slot_get(void)
 {
@@ -74,8 +75,10 @@ static __always_inline __u32 cw_slot_get(void)
 		s = cw_slot_at(i);
 		if (!s)
 			break;
-		if (!cfg.has_cmpxchg || __sync_val_compare_and_swap(&s->busy, 0, 1) == 0)
+		__sync_fetch_and_add(&s->busy, 1);
+		if (*(volatile __u32 *)&s->busy == 1)
 			return i;
+		__sync_fetch_and_add(&s->busy, -1);
 	}
 	return CW_NO_SLOT;
 }

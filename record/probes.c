@@ -25,6 +25,9 @@
 
 struct cw_probes {
 	struct callweave_bpf *skel;
+	struct callweave_bpf *
+		*copies; /* of the uprobe programs, one a point, where there are no cookies */
+	size_t ncopies;
 	bool multi;
 	bool cookies; /* 5.15: probes carry a number */
 	unsigned int cpus;
@@ -92,9 +95,6 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 		return -ENOTSUP;
 	}
 	c->switch_args = tracepoint_args(btf, "sched_switch");
-	/* Both came in 5.12; the second shows in the type information. */
-	c->has_cmpxchg = kernel_has(btf, "bpf_func_id", "BPF_FUNC_task_pt_regs") ||
-			 kernel_has(btf, "bpf_func_id", "BPF_FUNC_for_each_map_elem");
 	pr->cookies = kernel_has(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
 	btf__free(btf);
 	c->adopt = !t->pid;
@@ -102,13 +102,6 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->match_exec = !t->pid;
 	c->exec_dev = t->dev;
 	c->exec_ino = t->ino;
-	if (!pr->cookies && p->n > 1) {
-		snprintf(err, CW_ERR,
-			 "kernels before 5.15 cannot tell probes apart: name one function only, "
-			 "not %zu",
-			 p->n);
-		return -ENOTSUP;
-	}
 	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
 	c->stacks = o->plan->stacks;
@@ -131,6 +124,57 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 						      CW_ATTACH_UPROBE_MULTI);
 	}
 	return 0;
+}
+
+static uint64_t point_cookie(const struct cw_probes *pr, const struct cw_points *p, size_t i)
+{
+	uint32_t flags = 0;
+
+	if (p->at[i].at.flags & CW_PROBE_NO_FP)
+		flags |= CW_COOKIE_NO_FP;
+	if (pr->skel->rodata->cfg.stacks)
+		flags |= CW_COOKIE_STACK;
+	return CW_COOKIE(i, flags, p->at[i].at.sp_adjust);
+}
+
+/*
+ * Without cookies a program cannot ask which probe it serves: each point gets its own copy of the
+ * two programs, which knows, on the maps of the first.
+ */
+static int load_copy(struct cw_probes *pr, struct callweave_bpf **out, uint64_t cookie)
+{
+	struct callweave_bpf *copy = callweave_bpf__open();
+	struct bpf_program *prog;
+	struct bpf_map *map, *from;
+	int rc = copy ? 0 : -errno;
+
+	if (rc)
+		return rc;
+	*out = copy;
+	bpf_object__for_each_program(prog, copy->obj)
+	{
+		bpf_program__set_autoload(prog, prog == copy->progs.cw_func_entry ||
+							prog == copy->progs.cw_func_return);
+	}
+	bpf_object__for_each_map(map, copy->obj)
+	{
+		from = bpf_object__find_map_by_name(pr->skel->obj, bpf_map__name(map));
+		if (!rc && map != copy->maps.rodata)
+			rc = bpf_map__reuse_fd(map, bpf_map__fd(from));
+	}
+	copy->rodata->cfg = pr->skel->rodata->cfg;
+	copy->rodata->cfg.only_cookie = cookie;
+	return rc ? rc : callweave_bpf__load(copy);
+}
+
+static int load_copies(struct cw_probes *pr, const struct cw_points *p)
+{
+	int rc = 0;
+
+	pr->copies = calloc(p->n, sizeof(*pr->copies));
+	for (; pr->copies && !rc && pr->ncopies < p->n; pr->ncopies++)
+		rc = load_copy(pr, &pr->copies[pr->ncopies], point_cookie(pr, p, pr->ncopies));
+	return pr->copies ? rc : -ENOMEM;
 }
 
 int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const struct cw_target *t,
@@ -157,6 +201,8 @@ int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const str
 	}
 	if (!rc) {
 		rc = callweave_bpf__load(pr->skel);
+		if (!rc && !pr->cookies)
+			rc = load_copies(pr, p);
 		if (rc)
 			snprintf(err, CW_ERR,
 				 "the kernel refused the BPF programs: %s; --verbose shows its "
@@ -217,17 +263,6 @@ static void attach_tracepoints(struct cw_probes *pr, void (*warn)(const char *te
 	}
 }
 
-static uint64_t point_cookie(const struct cw_probes *pr, const struct cw_points *p, size_t i)
-{
-	uint32_t flags = 0;
-
-	if (p->at[i].at.flags & CW_PROBE_NO_FP)
-		flags |= CW_COOKIE_NO_FP;
-	if (pr->skel->rodata->cfg.stacks)
-		flags |= CW_COOKIE_STACK;
-	return CW_COOKIE(i, flags, p->at[i].at.sp_adjust);
-}
-
 /* All points of one file with one link. */
 static int attach_file_multi(struct cw_probes *pr, const struct cw_elf_file *f,
 			     const struct cw_points *p, bool ret, pid_t pid)
@@ -258,8 +293,8 @@ static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t
 			 pid_t pid)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = point_cookie(pr, p, i), .retprobe = ret);
-	struct bpf_program *prog =
-		ret ? pr->skel->progs.cw_func_return : pr->skel->progs.cw_func_entry;
+	struct callweave_bpf *skel = pr->cookies ? pr->skel : pr->copies[i];
+	struct bpf_program *prog = ret ? skel->progs.cw_func_return : skel->progs.cw_func_entry;
 	char path[64];
 
 	if (!pr->cookies)
@@ -415,6 +450,9 @@ void cw_probes_free(struct cw_probes *pr)
 	if (!pr)
 		return;
 	cw_probes_detach(pr);
+	while (pr->ncopies)
+		callweave_bpf__destroy(pr->copies[--pr->ncopies]);
+	free(pr->copies);
 	callweave_bpf__destroy(pr->skel);
 	free(pr->links);
 	free(pr);
