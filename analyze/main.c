@@ -18,6 +18,7 @@ static const struct command {
 	{"import", cw_cmd_import, "turn a capture into an SQLite database that you keep"},
 	{"diagnostics", cw_cmd_diagnostics,
 	 "show queues and thread pools, and what is wrong there"},
+	{"blocked", cw_cmd_blocked, "show what functions and hops waited for"},
 	{"sql", cw_cmd_sql, "query a capture"},
 	{"dump", cw_cmd_dump, "print or check the records of a capture"},
 };

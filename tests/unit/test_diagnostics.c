@@ -58,6 +58,7 @@ static int begin(void **state)
 	run("%s", cw_schema_text());
 	run("INSERT INTO capture_info VALUES('start_ts', 0), ('end_ts', %lld)", 2000 * MS);
 	run("INSERT INTO syscall_name VALUES(202, 'futex')");
+	run("INSERT INTO sleep(sleep_id, syscall) VALUES(202, 202), (35, 35)");
 	run("INSERT INTO process(upid, pid, traced) VALUES(1, 50, 1)");
 	run("WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 10)"
 	    " INSERT INTO thread(utid, upid, tid, traced) SELECT i, 1, 100 + i, 1 FROM c");
@@ -274,19 +275,19 @@ static void test_contention(void **state)
 	load(50, 2, 20, 10);
 	/* 3 of 10 ms of the work of each second worker's task in a futex, and once outside of any
 	 * work. */
-	run("INSERT INTO offcpu(utid, ts, end_ts, state, preempted, syscall)"
+	run("INSERT INTO episode(utid, ts, end_ts, state, preempted, sleep_id)"
 	    " SELECT dst_utid, dst_ts + %lld, dst_ts + %lld, 1, 0, 202 FROM edge",
 	    2 * MS, 4 * MS);
-	run("INSERT INTO offcpu(utid, ts, end_ts, state, preempted, syscall)"
+	run("INSERT INTO episode(utid, ts, end_ts, state, preempted, sleep_id)"
 	    " SELECT dst_utid, dst_ts + %lld, dst_ts + %lld, 1, 0, 202 FROM edge",
 	    11 * MS, 15 * MS);
-	run("INSERT INTO offcpu(utid, ts, end_ts, state, preempted, syscall)"
+	run("INSERT INTO episode(utid, ts, end_ts, state, preempted, sleep_id)"
 	    " SELECT dst_utid, dst_ts + %lld, dst_ts + %lld, 1, 0, 35 FROM edge",
 	    5 * MS, 9 * MS);
 	assert_int_equal(value(1, -1, "futex_waits"), 50);
 	assert_int_equal(value(1, -1, "futex_wait_ns"), 50 * 2 * MS);
 	diagnosis_is(1, -1, "lock contention");
-	run("UPDATE offcpu SET end_ts = ts + 1 WHERE syscall = 202");
+	run("UPDATE episode SET end_ts = ts + 1 WHERE sleep_id = 202");
 	diagnosis_is(1, -1, "none");
 }
 

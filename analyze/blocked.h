@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Why functions and hops did not run: the reasons with the greatest share of their time. */
+#ifndef CW_BLOCKED_H
+#define CW_BLOCKED_H
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include "print.h"
+
+#define CW_TOP_REASONS 8
+
+/*
+ * Print the top reasons of each hop's work and of each function, at most top of each (0: all);
+ * nothing when no scheduler facts were recorded. JSONL has a record "reasons" for each of them.
+ * Returns 0 or a negative errno: of writing, or -EBADMSG having said why.
+ */
+int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out);
+
+#endif

@@ -1,0 +1,245 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- Why threads were not running: what each blocked interval waited for, who ran while a thread waited
+-- for a CPU, and the sums of both for each function and each hop.
+
+-- What kernel stacks of blocked threads say.
+CREATE VIEW kernel_wait AS
+SELECT
+	-- Kernel stack.
+	k.stack_id AS stack_id,
+	-- Innermost function that is not the scheduler's own.
+	(SELECT c.function FROM callstack c WHERE c.stack_id = k.stack_id AND c.function IS NOT NULL
+		AND c.function NOT LIKE '\_\_traceiter\_%' ESCAPE '\' AND c.function NOT LIKE '\_\_bpf\_%' ESCAPE '\'
+		AND c.function NOT LIKE 'bpf\_trace\_%' ESCAPE '\' AND c.function NOT IN ('__schedule', 'schedule',
+			'schedule_timeout', 'io_schedule', 'io_schedule_timeout', 'schedule_preempt_disabled',
+			'schedule_hrtimeout_range_clock', 'schedule_hrtimeout_range', 'preempt_schedule_common',
+			'preempt_schedule', '__cond_resched', 'schedule_timeout_uninterruptible',
+			'wait_for_completion', 'wait_for_common', '__wait_for_common')
+		ORDER BY c.depth, c.inline_depth LIMIT 1) AS function,
+	-- 1 when it handles a page fault.
+	coalesce(max(c.function IN ('exc_page_fault', 'asm_exc_page_fault', 'do_user_addr_fault', 'do_page_fault',
+		'do_mem_abort', 'handle_mm_fault', 'faultin_page')), 0) AS page_fault,
+	-- 1 when it waits for a disk or another block device.
+	coalesce(max(c.function IN ('io_schedule', 'io_schedule_timeout', 'submit_bio_wait', 'blk_mq_get_tag',
+		'balance_dirty_pages', 'folio_wait_writeback', 'jbd2_log_wait_commit')), 0) AS disk,
+	-- 1 when it waits for a page that is swapped out.
+	coalesce(max(c.function IN ('do_swap_page', 'swap_readpage', 'swap_read_folio')), 0) AS swap,
+	-- 1 when it waits for a lock inside the kernel.
+	coalesce(max(c.function LIKE 'rwsem\_down\_%' ESCAPE '\' OR c.function LIKE '\_\_mutex\_lock%' ESCAPE '\'
+		OR c.function IN ('down_read', 'down_write', 'down_read_killable', 'down_write_killable',
+			'mmap_read_lock', 'mmap_write_lock', 'percpu_rwsem_wait')), 0) AS kernel_lock
+FROM stack k LEFT JOIN callstack c USING(stack_id)
+WHERE k.kind = 'kernel' GROUP BY k.stack_id;
+
+-- Why each blocked interval was: one row an episode in which a thread slept.
+CREATE VIEW blocked_reason AS
+WITH k AS MATERIALIZED (SELECT * FROM kernel_wait),
+named AS (
+	SELECT o.*, y.name, coalesce(y.name, 'syscall ' || o.syscall) AS call_name, f.path AS file_path, f.ino,
+		f.mode & 61440 AS kind, k.function, coalesce(k.page_fault, 0) AS page_fault, k.disk, k.swap, k.kernel_lock
+	FROM offcpu o
+	LEFT JOIN syscall_name y USING(syscall)
+	LEFT JOIN file f USING(file_id)
+	LEFT JOIN k ON k.stack_id = o.kernel_stack_id
+	WHERE o.state NOT IN (0, 2048) AND o.preempted = 0 AND (o.state > 0 OR o.blocked_ns > 0)),
+classed AS (
+	SELECT n.*, CASE
+		WHEN n.page_fault THEN 'page fault'
+		WHEN n.syscall IS NULL AND n.state < 0 THEN 'unknown'
+		WHEN n.syscall IS NULL THEN CASE WHEN n.disk THEN 'disk' ELSE 'kernel' END
+		WHEN n.name IN ('nanosleep', 'clock_nanosleep') THEN 'sleep'
+		WHEN n.name IN ('futex', 'futex_wait', 'futex_waitv') THEN 'futex'
+		WHEN n.name IN ('poll', 'ppoll', 'select', 'pselect6', 'epoll_wait', 'epoll_pwait', 'epoll_pwait2')
+			THEN 'poll'
+		WHEN n.name IN ('wait4', 'waitid', 'vfork') THEN 'child'
+		WHEN n.name IN ('accept', 'accept4', 'connect', 'recvfrom', 'recvmsg', 'recvmmsg', 'sendto', 'sendmsg',
+			'sendmmsg', 'shutdown') THEN 'socket'
+		WHEN n.name IN ('io_uring_enter', 'io_getevents', 'io_submit') THEN 'asynchronous I/O'
+		WHEN n.name IN ('pause', 'rt_sigsuspend', 'rt_sigtimedwait') THEN 'signal'
+		WHEN n.name IN ('semop', 'semtimedop', 'msgsnd', 'msgrcv', 'mq_timedsend', 'mq_timedreceive') THEN 'message'
+		WHEN n.name IN ('flock', 'fcntl') THEN 'file lock'
+		WHEN n.name IN ('fsync', 'fdatasync', 'sync', 'syncfs', 'msync', 'sync_file_range', 'fallocate', 'truncate',
+			'ftruncate', 'rename', 'renameat', 'renameat2', 'unlink', 'unlinkat', 'mkdir', 'mkdirat', 'getdents',
+			'getdents64', 'statx', 'copy_file_range', 'creat') OR (n.name IN ('open', 'openat', 'openat2', 'close',
+			'execve', 'execveat') AND n.disk) THEN 'disk'
+		WHEN n.kind = 4096 THEN 'pipe'
+		WHEN n.kind = 49152 THEN 'socket'
+		WHEN n.kind IN (16384, 24576, 32768) THEN 'disk'
+		WHEN n.kind = 8192 THEN 'device'
+		WHEN n.name IN ('mmap', 'munmap', 'mprotect', 'brk', 'madvise') THEN 'memory'
+		WHEN n.disk THEN 'disk'
+		ELSE 'system call' END AS class,
+		CASE WHEN n.file_path IS NOT NULL AND n.file_path <> '' THEN n.file_path
+			WHEN n.kind = 4096 THEN 'pipe:[' || n.ino || ']'
+			WHEN n.kind = 49152 THEN 'socket:[' || n.ino || ']'
+			WHEN n.ino > 0 THEN 'inode ' || n.ino END AS object,
+		CASE WHEN n.file_id IS NULL THEN NULL WHEN n.name IN ('poll', 'ppoll') THEN NULL
+			WHEN n.name = 'sendfile' THEN n.arg2 ELSE n.arg1 END AS fd
+	FROM named n)
+SELECT
+	-- Episode.
+	c.offcpu_id AS offcpu_id,
+	-- Thread.
+	c.utid AS utid,
+	-- Switch-out.
+	c.ts AS ts,
+	-- How long it was blocked, ns; NULL when it was to the end of the capture.
+	c.blocked_ns AS dur,
+	-- 'sleep', 'futex', 'poll' (also select and epoll), 'pipe', 'socket', 'disk', 'device', 'file lock',
+	-- 'child', 'signal', 'message', 'asynchronous I/O', 'memory', 'page fault', 'system call' (another
+	-- one), 'kernel' (none), 'unknown' (records were lost).
+	c.class AS class,
+	-- The same in words: the system call and what it was about.
+	CASE c.class
+		WHEN 'page fault' THEN CASE WHEN c.swap THEN 'page fault, from swap'
+			WHEN c.kernel_lock THEN 'page fault, for a lock of the memory map'
+			WHEN c.disk THEN 'page fault, from disk'
+			ELSE 'page fault' || coalesce(', in ' || c.function, '') END
+			|| CASE WHEN c.syscall IS NULL THEN '' ELSE ' in ' || c.call_name END
+		WHEN 'futex' THEN 'futex ' || CASE WHEN c.name <> 'futex' THEN substr(c.name, 7)
+			ELSE CASE c.arg2 & 127 WHEN 0 THEN 'wait' WHEN 6 THEN 'lock_pi' WHEN 9 THEN 'wait_bitset'
+				WHEN 11 THEN 'wait_requeue_pi' WHEN 13 THEN 'lock_pi2'
+				ELSE 'operation ' || (c.arg2 & 127) END END || printf(' 0x%016x', c.arg1)
+		WHEN 'poll' THEN c.call_name || CASE WHEN c.name IN ('poll', 'ppoll')
+			THEN coalesce(' ' || c.object, '') || CASE WHEN c.arg2 > 1 THEN ' and ' || (c.arg2 - 1) || ' more' ELSE '' END
+			ELSE coalesce(' fd ' || c.fd, '') END
+		WHEN 'kernel' THEN 'in the kernel' || coalesce(', ' || c.function, '')
+		WHEN 'unknown' THEN 'unknown, records were lost'
+		ELSE coalesce(c.call_name, c.function, 'in the kernel') || coalesce(' fd ' || c.fd, '')
+			|| coalesce(' ' || c.object, '') END AS reason,
+	-- System call; NULL none.
+	CASE WHEN c.syscall IS NOT NULL THEN c.call_name END AS syscall,
+	-- Address of the futex, hexadecimal; NULL when it waited for none.
+	CASE WHEN c.class = 'futex' THEN printf('0x%016x', c.arg1) END AS address,
+	-- File descriptor; NULL none.
+	c.fd AS fd,
+	-- Path of the file, or the socket's ends, at that moment; of poll the first of those polled.
+	c.object AS path,
+	-- Thread that woke it; NULL unknown or in an interrupt.
+	c.waker_utid AS waker_utid,
+	-- 1 when it was woken from an interrupt (timer, device).
+	c.waker_irq AS waker_irq,
+	-- Innermost kernel function that is not the scheduler's own.
+	c.function AS kernel_function,
+	-- User stack; see callstack.
+	c.user_stack_id AS user_stack_id,
+	-- Kernel stack; see callstack.
+	c.kernel_stack_id AS kernel_stack_id
+FROM classed c;
+
+-- All time off the CPU with its reason: blocked intervals, and the waits for a CPU with who had it.
+CREATE VIEW wait_part AS
+SELECT
+	-- Episode.
+	b.offcpu_id AS offcpu_id,
+	-- Thread that waited.
+	b.utid AS utid,
+	-- Switch-out.
+	b.ts AS ts,
+	-- As in blocked_reason, or 'run queue' (woken, waited for a CPU), 'preempted' (runnable all along).
+	b.class AS class,
+	-- As in blocked_reason, or who ran.
+	b.reason AS reason,
+	-- Thread that ended the wait; for waits for a CPU the one that ran. NULL unknown or none.
+	b.waker_utid AS other_utid,
+	-- Length of this part, ns.
+	b.dur AS ns
+FROM blocked_reason b WHERE b.dur > 0
+UNION ALL
+SELECT r.offcpu_id, o.utid, o.ts, CASE WHEN o.preempted_ns > 0 THEN 'preempted' ELSE 'run queue' END,
+	coalesce(t.name, 'another thread') || ' ran instead', r.utid, r.dur
+FROM ran_instead r JOIN episode o USING(offcpu_id) LEFT JOIN thread t ON t.utid = r.utid
+WHERE o.runq_ns + o.preempted_ns > 0
+UNION ALL
+SELECT o.offcpu_id, o.utid, o.ts, CASE WHEN o.preempted_ns > 0 THEN 'preempted' ELSE 'run queue' END,
+	'the CPU had to switch', NULL, o.runq_ns + o.preempted_ns - coalesce(sum(r.dur), 0)
+FROM episode o LEFT JOIN ran_instead r USING(offcpu_id)
+WHERE o.runq_ns + o.preempted_ns > 0 GROUP BY o.offcpu_id
+HAVING o.runq_ns + o.preempted_ns <> coalesce(sum(r.dur), 0)
+UNION ALL
+SELECT o.offcpu_id, o.utid, o.ts, 'unknown', 'unknown, records were lost', NULL, o.unknown_ns
+FROM episode o WHERE o.unknown_ns > 0;
+
+-- Where the time of functions went: sums of their calls by reason. The rows of a function add up to
+-- the durations of its calls; time in a nested call of a probed function counts for both.
+CREATE VIEW function_reason AS
+WITH inside AS MATERIALIZED (
+	SELECT s.probe_id, o.offcpu_id FROM slice s
+	CROSS JOIN episode o ON o.utid = s.utid AND o.ts >= s.ts AND o.ts < s.ts + s.dur
+	WHERE s.oncpu_ns IS NOT NULL),
+part AS MATERIALIZED (
+	SELECT i.probe_id, w.class, w.reason, w.other_utid, sum(w.ns) AS ns, count(DISTINCT w.offcpu_id) AS n
+	FROM inside i JOIN wait_part w USING(offcpu_id) GROUP BY 1, 2, 3, 4
+	UNION ALL
+	SELECT probe_id, 'on CPU', 'on CPU', NULL, sum(oncpu_ns), count(*) FROM slice WHERE oncpu_ns > 0 GROUP BY 1),
+whole AS MATERIALIZED (
+	SELECT probe_id, sum(dur) AS ns FROM slice WHERE oncpu_ns IS NOT NULL GROUP BY 1),
+top AS MATERIALIZED (
+	SELECT probe_id, class, reason, sum(ns) AS ns, sum(n) AS n, count(DISTINCT other_utid) AS others,
+		max(coalesce(ns, 0) * (other_utid IS NOT NULL)) AS most
+	FROM part GROUP BY 1, 2, 3)
+SELECT
+	-- Function.
+	p.function AS function,
+	-- Probe of the function.
+	t.probe_id AS probe_id,
+	-- 'on CPU', or as in wait_part.
+	t.class AS class,
+	-- The same in words.
+	t.reason AS reason,
+	-- How often.
+	t.n AS count,
+	-- How long in all, ns.
+	t.ns AS ns,
+	-- Part of the durations of all calls of the function, from 0 to 1.
+	1.0 * t.ns / max(w.ns, 1) AS share,
+	-- Thread that ended these waits, for the most time; NULL unknown.
+	(SELECT x.other_utid FROM part x WHERE x.probe_id = t.probe_id AND x.class = t.class AND x.reason = t.reason
+		AND x.ns = t.most AND x.other_utid IS NOT NULL LIMIT 1) AS other_utid,
+	-- How many threads ended them.
+	t.others AS others
+FROM top t JOIN whole w USING(probe_id) JOIN probe p USING(probe_id);
+
+-- Where the work of hops went: sums of the work of all handoffs by reason. The rows of a hop add up to
+-- its work.
+CREATE VIEW hop_reason AS
+WITH task AS MATERIALIZED (
+	SELECT plan_hop, dst_utid, start_ts, end_ts, work_ns FROM queue_task WHERE work_ns > 0),
+inside AS MATERIALIZED (
+	SELECT k.plan_hop, o.offcpu_id FROM task k
+	CROSS JOIN episode o ON o.utid = k.dst_utid AND o.ts >= k.start_ts AND o.ts < k.end_ts),
+part AS MATERIALIZED (
+	SELECT i.plan_hop, w.class, w.reason, w.other_utid, sum(w.ns) AS ns, count(DISTINCT w.offcpu_id) AS n
+	FROM inside i JOIN wait_part w USING(offcpu_id) GROUP BY 1, 2, 3, 4),
+whole AS MATERIALIZED (SELECT plan_hop, sum(work_ns) AS ns, count(*) AS n FROM task GROUP BY 1),
+top AS MATERIALIZED (
+	SELECT plan_hop, class, reason, sum(ns) AS ns, sum(n) AS n, count(DISTINCT other_utid) AS others,
+		max(coalesce(ns, 0) * (other_utid IS NOT NULL)) AS most
+	FROM part GROUP BY 1, 2, 3
+	UNION ALL
+	SELECT plan_hop, 'on CPU', 'on CPU', w.ns - coalesce((SELECT sum(p.ns) FROM part p
+		WHERE p.plan_hop = w.plan_hop), 0), w.n, 0, NULL FROM whole w
+	WHERE EXISTS (SELECT 1 FROM episode))
+SELECT
+	-- Hop of the plan.
+	t.plan_hop AS plan_hop,
+	-- Function that hands off.
+	h.source AS source,
+	-- Function that takes it.
+	h.target AS target,
+	-- 'on CPU', or as in wait_part.
+	t.class AS class,
+	-- The same in words.
+	t.reason AS reason,
+	-- How often.
+	t.n AS count,
+	-- How long in all, ns.
+	t.ns AS ns,
+	-- Part of the work of all handoffs, from 0 to 1.
+	1.0 * t.ns / max(w.ns, 1) AS share,
+	-- Thread that ended these waits, for the most time; NULL unknown.
+	(SELECT x.other_utid FROM part x WHERE x.plan_hop = t.plan_hop AND x.class = t.class AND x.reason = t.reason
+		AND x.ns = t.most AND x.other_utid IS NOT NULL LIMIT 1) AS other_utid,
+	-- How many threads ended them.
+	t.others AS others
+FROM top t JOIN whole w USING(plan_hop) JOIN hop_count h USING(plan_hop);

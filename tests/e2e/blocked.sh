@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Why threads were not running, against a program that knows: it sleeps, reads a pipe, syncs a file,
+# waits for a futex, polls, faults in pages of a file and competes for its CPU.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+
+parts=(part_sleep part_pipe part_sync part_futex part_poll part_fault part_compete)
+cd "$tmp" || exit 2 # the workload's file goes there
+record_exec blocked blocked_test --count 10 -- --attribution wait_for_everything "${parts[@]}"
+import blocked || finish
+disk=$(df --output=fstype "$tmp" | tail -n 1)
+
+db() {
+	sqlite3 -batch -bail "$tmp/blocked.db" "$1"
+}
+truth() { # FUNCTION FIELD
+	sed -n "s/.*\"function\":\"$1\".*\"$2\":\([0-9]*\).*/\1/p" "$tmp/blocked.truth"
+}
+path=$(sed -n 's/.*"event":"file","path":"\([^"]*\)".*/\1/p' "$tmp/blocked.truth")
+mutex=$(sed -n 's/.*"mutex":"\([^"]*\)".*/\1/p' "$tmp/blocked.truth")
+
+# The reasons of each function add up to its calls, exactly where nothing was lost.
+expect 'functions whose reasons do not add up' "$(db "
+	SELECT count(*) FROM (SELECT sum(ns) AS ns, function FROM function_reason GROUP BY function) r
+	WHERE ns <> (SELECT sum(dur) FROM call c WHERE c.function = r.function)
+		OR NOT EXISTS (SELECT 1 FROM call c WHERE c.function = r.function)")" 0
+expect 'functions' "$(db 'SELECT count(DISTINCT function) FROM function_reason')" 8
+expect 'blocked intervals without a reason' "$(db "
+	SELECT count(*) FROM thread_state s LEFT JOIN blocked_reason b USING(offcpu_id)
+	WHERE s.state = 'blocked' AND (b.reason IS NULL OR b.class IN ('kernel', 'system call'))
+	AND EXISTS (SELECT 1 FROM slice c WHERE c.utid = s.utid AND c.ts <= s.ts AND c.ts + c.dur > s.ts)")" 0
+
+# Every part: its time is the truth's, and what it was blocked for has the right name.
+# named FUNCTION CLASS REASON: the reason, a pattern, takes 95 % of the time the function was blocked.
+named() {
+	local function=$1 class=$2 pattern=$3 ours wall named blocked
+	wall=$(truth "$function" ns)
+	ours=$(db "SELECT sum(dur) FROM call WHERE function = '$function'")
+	at_most "$function: off the truth's time, ns" $((wall > ours ? wall - ours : ours - wall)) $((wall / 50 + 500000))
+	blocked=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = '$function'
+		AND class NOT IN ('on CPU', 'run queue', 'preempted', 'unknown')")
+	named=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = '$function'
+		AND class = '$class' AND reason GLOB '$pattern'")
+	at_least "$function: blocked, ns" "$blocked" 1
+	at_least "$function: of that, named $class" "$named" $((blocked * 95 / 100))
+	# What is left of the wall time is what it was blocked and what it waited for a CPU.
+	at_most "$function: blocked and not on the CPU, ns" "$blocked" $((wall - $(truth "$function" cpu_ns) + 500000))
+}
+named part_sleep sleep 'clock_nanosleep'
+named part_pipe pipe 'read fd [0-9]* pipe:[[][0-9]*[]]'
+named part_sync disk "fsync fd [0-9]* $path"
+named part_futex futex "futex wait*"
+at_least 'part_futex: waited for the mutex, ns' "$(db "SELECT sum(ns) FROM function_reason
+	WHERE function = 'part_futex' AND reason GLOB 'futex wait* $mutex'")" 60000000
+named part_poll poll 'poll pipe:[[][0-9]*[]]'
+if [ "$disk" = tmpfs ]; then
+	echo "no page faults: $tmp is in memory"
+else
+	named part_fault 'page fault' 'page fault, from disk'
+	at_least 'pages that were read' "$(db "SELECT sum(count) FROM function_reason
+		WHERE function = 'part_fault' AND class = 'page fault'")" 100
+fi
+for pair in sleep:100 pipe:80 futex:120 poll:60; do
+	at_least "${pair%:*}: time, ms" "$(db "SELECT sum(ns) / 1000000 FROM function_reason
+		WHERE function = 'part_${pair%:*}' AND class = '${pair%:*}'")" $((${pair#*:} * 97 / 100))
+done
+
+# Competing for the CPU: no sleep, and the competitor is named.
+compete=$(db "SELECT sum(ns) FROM function_reason WHERE function = 'part_compete' AND class IN ('preempted', 'run queue')")
+wanted=$(($(truth part_compete ns) - $(truth part_compete cpu_ns)))
+at_most 'part_compete: off the truth, ns' $((compete > wanted ? compete - wanted : wanted - compete)) \
+	$((wanted / 20 + 1000000))
+at_least 'the competitor ran instead, ns' "$(db "SELECT sum(ns) FROM function_reason WHERE function = 'part_compete'
+	AND reason = 'competitor ran instead'")" 10000000
+
+# Who ended the waits: the holder of the lock, the writers.
+expect 'the lock was released by' "$(db "
+	SELECT DISTINCT y.function FROM blocked_reason b JOIN futex_wait f USING(offcpu_id)
+	JOIN callstack y ON y.stack_id = f.waker_stack_id
+	WHERE b.address = '$mutex' AND y.function = 'lock_holder'")" lock_holder
+expect 'wakers of the parts' "$(db "
+	SELECT count(DISTINCT r.other_utid) FROM function_reason r
+	WHERE r.function = 'part_' || r.class AND r.class IN ('pipe', 'futex', 'poll')
+	AND r.reason NOT LIKE '%bitset%'")" 3
+expect 'the sleep was ended by an interrupt' "$(db "
+	SELECT count(*) FROM blocked_reason WHERE class = 'sleep' AND waker_utid IS NOT NULL AND NOT waker_irq")" 0
+
+# The same for the work of hops, and the command.
+record_exec complex trace_complex_async_test --count 5 -- --async-hop submit_decode_task,2,decode_request \
+	--async-hop submit_enrich_task,1,enrich_request --async-hop submit_persist_task,2,persist_result persist_result
+import complex || finish
+expect 'hops whose reasons do not add up' "$(query complex "
+	SELECT count(*) FROM (SELECT plan_hop, sum(ns) AS ns FROM hop_reason GROUP BY 1) r JOIN queue_diagnostics q
+	USING(plan_hop) WHERE q.interval IS NULL AND q.work_total_ns <> r.ns")" 0
+expect 'hops' "$(query complex 'SELECT count(DISTINCT plan_hop) FROM hop_reason')" 3
+expect 'first reason of each hop' "$(query complex "
+	SELECT plan_hop, class FROM (SELECT *, row_number() OVER (PARTITION BY plan_hop ORDER BY ns DESC) AS n
+	FROM hop_reason) WHERE n = 1 ORDER BY 1")" "$(printf '0|sleep\n1|sleep\n2|futex')"
+"$analyze" blocked "$tmp/complex.cwc" --top 2 >"$tmp/complex.txt" || fail 'blocked failed'
+expect 'sections of the text' "$(grep -c '^top reasons of the work of ' "$tmp/complex.txt")" 3
+expect 'the lock in the text' "$(grep -A 1 '^top reasons of the work of submit_persist_task' "$tmp/complex.txt" |
+	grep -c '% .* futex wait 0x.* \[futex\] woken by TID')" 1
+"$analyze" blocked "$tmp/complex.cwc" --format jsonl --top 0 >"$tmp/complex.jsonl" || fail 'blocked failed'
+expect 'shares of each record add up' "$(sqlite3 :memory: "
+	WITH r AS (SELECT value AS j FROM json_each('[' || replace(rtrim(CAST(readfile('$tmp/complex.jsonl') AS TEXT),
+		char(10)), char(10), ',') || ']'))
+	SELECT count(*) FROM r WHERE abs((SELECT sum(x.value ->> 'share') FROM json_each(j, '\$.reasons') x) - 1) > 0.0001
+		OR (SELECT sum(x.value ->> 'ns') FROM json_each(j, '\$.reasons') x) <> j ->> 'total_ns'")" 0
+"$record" -o "$tmp/none.cwc" --exec "$workloads/trace_test" function_to_trace -- --count 2 >/dev/null 2>&1
+"$analyze" blocked "$tmp/none.cwc" >"$tmp/none.out" 2>&1
+expect 'status without attribution' $? 1
+expect 'word without attribution' "$(cat "$tmp/none.out")" \
+	'callweave-analyze: no call has scheduler facts: record with --attribution'
+note "$(db "SELECT count(*) FROM blocked_reason") blocked intervals named"
+finish
