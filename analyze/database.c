@@ -364,15 +364,25 @@ static void say_losses(sqlite3 *db, const char *name)
 	sqlite3_finalize(s);
 }
 
-/* Import says what is wrong with the file; a database that was there already remembers the count.
- */
+/* Import says what is wrong with the file; a database that was there already remembers it. */
 static void say_problems(sqlite3 *db, const char *name)
 {
 	int64_t n = pragma_value(db, "SELECT value FROM capture_info WHERE key = 'file_problems'");
+	int64_t said = 0;
+	sqlite3_stmt *s = NULL;
 
-	if (n > 0)
-		cw_say("%s: the capture file had %" PRId64 " problem%s: dump --validate shows %s",
-		       name, n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+	if (n <= 0 ||
+	    sqlite3_prepare_v2(db,
+			       "SELECT value FROM capture_info WHERE key LIKE"
+			       " 'file_problem.%' ORDER BY CAST(substr(key, 14) AS INTEGER)",
+			       -1, &s, NULL) != SQLITE_OK)
+		return;
+	for (; sqlite3_step(s) == SQLITE_ROW; said++)
+		cw_say("%s: %s", name, (const char *)sqlite3_column_text(s, 0));
+	sqlite3_finalize(s);
+	if (n > said)
+		cw_say("%s: %" PRId64 " problems more; dump --validate shows them all", name,
+		       n - said);
 }
 
 int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)

@@ -161,6 +161,13 @@ void cw_reader_free(struct cw_reader *r);
  */
 int cw_reader_next(struct cw_reader *r, const struct cw_rec **rec, struct cw_pos *pos);
 
+/*
+ * Wait up to ms milliseconds until cw_reader_next need not wait: true then, false when nothing
+ * came. A stream whose recorder stopped is over when its clean end was seen, though it may stay
+ * open longer.
+ */
+bool cw_reader_wait(struct cw_reader *r, unsigned ms);
+
 /* Value of a header key, or NULL. */
 const char *cw_reader_meta(const struct cw_reader *r, const char *key);
 /* All header keys in file order; ends with a NULL key. Owned by the reader. */

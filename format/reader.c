@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "capture.h"
 #include "describe.h"
@@ -258,32 +259,31 @@ static void at_end(struct cw_reader *r)
 			    "the seek table is missing: the file was cut behind its last record");
 }
 
-/* Take the next item until it is a frame. 1, 0 at the end, or a negative errno. */
-static int enter_frame(struct cw_reader *r)
+/* Take the next item. True when it is a frame; at the end reading is over. */
+static bool take_item(struct cw_reader *r)
 {
-	for (;;) {
-		struct cw_item *item = next_item(r);
-		struct cw_problem *p;
+	struct cw_item *item = next_item(r);
+	struct cw_problem *p;
 
-		r->at = 0;
-		r->offset = item->kind == CW_ITEM_PROBLEM ? item->offset : item->end;
-		switch (item->kind) {
-		case CW_ITEM_FRAME:
-			return 1;
-		case CW_ITEM_TABLE:
-			r->saw_table = true;
-			break;
-		case CW_ITEM_PROBLEM:
-			p = add_problem(r, item->offset, item->lost_data, item->text);
-			if (p)
-				p->fatal = item->fatal;
-			r->torn |= item->torn || item->fatal;
-			break;
-		case CW_ITEM_END:
-			at_end(r);
-			return r->error;
-		}
+	r->at = 0;
+	r->offset = item->kind == CW_ITEM_PROBLEM ? item->offset : item->end;
+	switch (item->kind) {
+	case CW_ITEM_FRAME:
+		return true;
+	case CW_ITEM_TABLE:
+		r->saw_table = true;
+		break;
+	case CW_ITEM_PROBLEM:
+		p = add_problem(r, item->offset, item->lost_data, item->text);
+		if (p)
+			p->fatal = item->fatal;
+		r->torn |= item->torn || item->fatal;
+		break;
+	case CW_ITEM_END:
+		at_end(r);
+		break;
 	}
+	return false;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -387,29 +387,76 @@ static const struct cw_rec *frame_record(struct cw_reader *r, struct cw_pos *pos
 	return NULL;
 }
 
+static void begin(struct cw_reader *r)
+{
+	if (r->begun)
+		return;
+	r->begun = true;
+	r->error = small_file(r) ? 0 : start_thread(r);
+	r->over = r->error;
+}
+
+static bool in_frame(const struct cw_reader *r)
+{
+	return r->item && r->item->kind == CW_ITEM_FRAME;
+}
+
 int cw_reader_next(struct cw_reader *r, const struct cw_rec **rec, struct cw_pos *pos)
 {
 	struct cw_pos unused;
-	int ret;
 
 	*rec = NULL;
-	if (!r->begun) {
-		r->begun = true;
-		r->error = small_file(r) ? 0 : start_thread(r);
-		r->over = r->error;
-	}
+	begin(r);
 	while (!r->over) {
-		if (r->item && r->item->kind == CW_ITEM_FRAME) {
+		if (in_frame(r)) {
 			*rec = frame_record(r, pos ? pos : &unused);
 			if (*rec)
 				return 1;
 			leave_frame(r);
 		}
-		ret = enter_frame(r);
-		if (ret <= 0)
-			break;
+		while (!r->over && !take_item(r))
+			;
 	}
 	return r->error;
+}
+
+/* Wait until the decoding thread is ahead. */
+static bool item_ready(struct cw_reader *r, const struct timespec *until)
+{
+	unsigned taken = r->item ? 1 : 0;
+	int err = 0;
+
+	if (!r->running)
+		return true;
+	pthread_mutex_lock(&r->lock);
+	while (!err && r->tail - r->head == taken)
+		err = pthread_cond_clockwait(&r->filled, &r->lock, CLOCK_MONOTONIC, until);
+	pthread_mutex_unlock(&r->lock);
+	return !err;
+}
+
+bool cw_reader_wait(struct cw_reader *r, unsigned ms)
+{
+	struct timespec until;
+
+	begin(r);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000l;
+	if (until.tv_nsec >= 1000000000l) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000l;
+	}
+	while (!r->over) {
+		if (in_frame(r) && r->at < r->item->size)
+			break;
+		if (in_frame(r))
+			leave_frame(r);
+		if (!item_ready(r, &until))
+			return false;
+		take_item(r);
+	}
+	return true;
 }
 
 /* ---- the rest of the interface --------------------------------------------------------------- */

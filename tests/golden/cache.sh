@@ -45,6 +45,13 @@ sqlite3 "$c.db" "UPDATE capture_info SET value = value || ' ' WHERE key = 'cache
 head -c 3000 /dev/urandom >"$c.db"
 "$analyze" "$c" >"$dir/second" 2>/dev/null && cmp "$dir/first" "$dir/second" || complain "a foreign database"
 
+# What is wrong with the file is said again by the database that was there already.
+head -c 15000 "$c" >"$dir/cut.cwc"
+"$analyze" "$dir/cut.cwc" >/dev/null 2>"$dir/err"
+grep -q "cut.cwc: at byte [0-9]*: the file ends in the middle of the frame" "$dir/err" || complain "a cut capture says: $(cat "$dir/err")"
+"$analyze" "$dir/cut.cwc" >/dev/null 2>"$dir/second"
+[ -s "$dir/cut.cwc.db" ] && cmp "$dir/err" "$dir/second" || complain "a cached database says: $(cat "$dir/second")"
+
 # Records themselves: the file's own tables, which an imported database does not have.
 raw() { # WANTED QUERY
 	local got

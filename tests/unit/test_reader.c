@@ -670,6 +670,45 @@ static void freed_while_waiting(void **state)
 	bytes_free(&b);
 }
 
+/* Waiting ends when the time is over, or something came, and with the clean end of a stream that
+ * stays open.
+ */
+static void waiting_for_a_pipe(void **state)
+{
+	struct bytes b = simple_capture(3, 5, true);
+	const struct cw_rec *rec;
+	struct cw_reader *r;
+	size_t offsets[16], records = 0;
+	char err[512];
+	int p[2];
+
+	UNUSED(state);
+	frame_offsets(&b, offsets, 16);
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(write(p[1], b.mem, offsets[1]), (ssize_t)offsets[1]);
+	assert_int_equal(cw_reader_open_fd(&r, p[0], "PIPE", err, sizeof(err)), 0);
+	assert_false(cw_reader_wait(r, 1));
+	assert_int_equal(write(p[1], b.mem + offsets[1], offsets[2] - offsets[1]),
+			 (ssize_t)(offsets[2] - offsets[1]));
+	for (; cw_reader_wait(r, 200); records++)
+		assert_int_equal(cw_reader_next(r, &rec, NULL), 1);
+	assert_int_equal(records, 6);
+	assert_false(cw_reader_clean_end(r));
+	assert_int_equal(write(p[1], b.mem + offsets[2], b.n - offsets[2]),
+			 (ssize_t)(b.n - offsets[2]));
+	for (; cw_reader_wait(r, 200); records++)
+		assert_int_equal(cw_reader_next(r, &rec, NULL), 1);
+	assert_int_equal(records, 15 + 4 + 1);
+	assert_true(cw_reader_clean_end(r));
+	close(p[1]);
+	assert_true(cw_reader_wait(r, 10000));
+	assert_int_equal(cw_reader_next(r, &rec, NULL), 0);
+	assert_int_equal(cw_reader_nproblems(r), 0);
+	cw_reader_free(r);
+	close(p[0]);
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -691,6 +730,7 @@ int main(void)
 		cmocka_unit_test(foreign_files),
 		cmocka_unit_test(live_pipe),
 		cmocka_unit_test(freed_while_waiting),
+		cmocka_unit_test(waiting_for_a_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,10 +33,11 @@ INSERT INTO hop_count VALUES
 	(1, 'submit_storage', 'write_result', 4, 3, 1, 1, 1, 0, 0, 0, 0);
 INSERT INTO unmatched VALUES(1, 11, 'no submission');
 INSERT INTO unconsumed VALUES(1, 64, 2, 1100900000, NULL, 'superseded');
-INSERT INTO offcpu(offcpu_id, utid, ts, waking_ts, end_ts, state, preempted, blocked_ns, runq_ns,
-	preempted_ns, unknown_ns, syscall, arg1, arg2, waker_utid, waker_syscall, waker_arg1,
-	waker_arg2, waker_stack_id) VALUES
-	(1, 2, 1000400000, 1000800000, 1000860000, 1, 0, 400000, 60000, 0, 0, 202, 4096, 128, 1, 1, 9, 9, 2),
-	(2, 3, 1131100000, 1379100000, 1381000000, 1, 0, 248000000, 1900000, 0, 0, 202, 8192, 128, 1, 202,
-		8192, 129, 2);
+INSERT INTO sleep(sleep_id, syscall, arg1, arg2) VALUES (1, 202, 4096, 128), (2, 202, 8192, 128);
+INSERT INTO waker(waker_id, utid, in_interrupt, syscall, arg1, arg2, stack_id) VALUES
+	(1, 1, 0, 1, 9, 9, 2), (2, 1, 0, 202, 8192, 129, 2);
+INSERT INTO episode(offcpu_id, utid, ts, waking_ts, end_ts, state, preempted, blocked_ns, runq_ns,
+	preempted_ns, unknown_ns, sleep_id, waker_id) VALUES
+	(1, 2, 1000400000, 1000800000, 1000860000, 1, 0, 400000, 60000, 0, 0, 1, 1),
+	(2, 3, 1131100000, 1379100000, 1381000000, 1, 0, 248000000, 1900000, 0, 0, 2, 2);
 INSERT INTO loss VALUES(1995000000, 2010000000, 'probe_return', 1, 'ring full', 12);
