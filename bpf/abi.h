@@ -27,8 +27,7 @@ struct cw_bpf_config {
 	__u32 pid_ns;      /* inode of the recorder's PID namespace */
 	__u32 switch_args; /* arguments of the raw tracepoint sched_switch */
 	__u32 stacks;      /* take user stacks */
-	__u32 sched;       /* scheduler events are wanted */
-	__u32 self_pid;    /* the recorder, kernel-global; 0 unknown */
+	__u32 reserved;
 };
 
 /* A traced thread, by tid. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Files and sockets: device, inode and names, a socket's ends. Named by a hash and handed over
  * once, as stacks are. Reads the current task only.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Entries and returns of probed functions. One program serves all probes; the cookie says which one
  * was hit. Pairing entries with returns is left to the analyzer.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The lives of traced threads and processes: those there at the start, forks, execs, names and
  * exits. Decides, with target.bpf.h, who is traced; knows nothing of probes and scheduling.

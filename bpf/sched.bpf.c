@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the scheduler does with traced threads: who leaves and gets a CPU, why a thread sleeps, who
  * wakes it, when it is runnable. Durations and causes are worked out by the analyzer.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Walking, naming and handing over stacks. User stacks are walked here rather than by
  * bpf_get_stack: that one reads whatever the outermost frame pointer points to, and the fault costs

@@ -41,7 +41,10 @@ static int link_create(struct link_attr *attr)
  */
 bool cw_has_uprobe_multi(void)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = CW_ATTACH_UPROBE_MULTI);
+	struct bpf_prog_load_opts opts = {
+		.sz = sizeof(opts),
+		.expected_attach_type = CW_ATTACH_UPROBE_MULTI,
+	};
 	const struct bpf_insn insns[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},

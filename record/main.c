@@ -173,7 +173,7 @@ static int step_run(struct recording *r)
 	rc = r->target.child ? cw_child_go(r->target.child, r->err) : 0;
 	if (rc)
 		return rc;
-	if (!r->opt.quiet && strcmp(r->opt.output, "-"))
+	if (!r->opt.quiet && strcmp(r->opt.output, "-") != 0)
 		fprintf(stderr, "callweave-record: recording into %s; stop with Ctrl-C\n",
 			r->opt.output);
 	r->reason = cw_drain_run(r->drain);

@@ -268,7 +268,7 @@ static error_t parse_plan_opt(int key, char *arg, struct argp_state *st)
 		f->max_events = parse_count(st, "--max-events", arg);
 		return 0;
 	case OPT_STACK:
-		if (strcmp(arg, "fp") && strcmp(arg, "none"))
+		if (strcmp(arg, "fp") != 0 && strcmp(arg, "none") != 0)
 			argp_error(st, "--stack takes fp or none, not '%s'", arg);
 		o->plan->stacks = !strcmp(arg, "fp");
 		return 0;

@@ -39,7 +39,7 @@ int cw_output_open(struct cw_output *o, const char *path, char *err)
 		snprintf(err, CW_ERR, "cannot write to %s: %s", path, strerror(errno));
 		return -errno;
 	}
-	if (strcmp(path, "-") && !fstat(o->fd, &st) && S_ISREG(st.st_mode)) {
+	if (strcmp(path, "-") != 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode)) {
 		o->created = true;
 		give_to_sudo_user(o->fd);
 	}

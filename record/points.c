@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "points.h"
 
+/* Takes over path, and fd when own_fd says so; NULL when there is no room. */
 static struct cw_elf_file *add_file(struct cw_points *p, int fd, char *path, bool own_fd)
 {
 	struct cw_elf_file *f;
@@ -32,8 +33,12 @@ static struct cw_elf_file *add_file(struct cw_points *p, int fd, char *path, boo
 		return f;
 	}
 	f = p->nfiles < 64 ? calloc(1, sizeof(*f)) : NULL;
-	if (!f)
+	if (!f) {
+		free(path);
+		if (own_fd)
+			close(fd);
 		return NULL;
+	}
 	*f = (struct cw_elf_file){fd, path, st.st_dev, st.st_ino, own_fd};
 	p->files[p->nfiles++] = f;
 	return f;

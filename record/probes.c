@@ -292,13 +292,15 @@ static int attach_file_multi(struct cw_probes *pr, const struct cw_elf_file *f,
 static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t i, bool ret,
 			 pid_t pid)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = point_cookie(pr, p, i), .retprobe = ret);
+	struct bpf_uprobe_opts opts = {
+		.sz = sizeof(opts),
+		.bpf_cookie = pr->cookies ? point_cookie(pr, p, i) : 0,
+		.retprobe = ret,
+	};
 	struct callweave_bpf *skel = pr->cookies ? pr->skel : pr->copies[i];
 	struct bpf_program *prog = ret ? skel->progs.cw_func_return : skel->progs.cw_func_entry;
 	char path[64];
 
-	if (!pr->cookies)
-		opts.bpf_cookie = 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->at[i].file->fd);
 	return keep_link(pr, bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path,
 							     p->at[i].at.placed, &opts));
