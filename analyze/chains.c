@@ -72,6 +72,7 @@ void cw_chain_write(struct cw_trace *t, uint64_t chain_id, const struct cw_link 
 {
 	uint64_t queue = 0, work = 0, max_queue = 0, max_work = 0, *w;
 	const struct cw_link *links[MAX_LINKS];
+	uint64_t start_ts = last->src_ts;
 	unsigned doubt = end->doubt;
 	bool whole;
 	size_t n = collect(last, end->nstages, links, &whole);
@@ -91,13 +92,15 @@ void cw_chain_write(struct cw_trace *t, uint64_t chain_id, const struct cw_link 
 		doubt |= links[i]->doubt;
 		doubt |= spent_on->ns[CW_UNKNOWN] ? CW_DOUBT_LOSS : 0;
 	}
+	if (n)
+		start_ts = links[0]->src_ts;
 	if (!whole)
 		doubt |= CW_DOUBT_MISSING;
-	if (cw_loss_touches(t, links[0]->src_ts, end->seen_ts, CW_SCHED_TYPES | CW_CALL_TYPES))
+	if (cw_loss_touches(t, start_ts, end->seen_ts, CW_SCHED_TYPES | CW_CALL_TYPES))
 		doubt |= CW_DOUBT_LOSS;
 	w = cw_rows_put(t->rows, CW_ROW_PATH, end->returned ? 0 : 1 << 4 | 1 << 6);
 	w[0] = chain_id;
-	w[1] = links[0]->src_ts;
+	w[1] = start_ts;
 	w[2] = end->returned ? end->end_ts : last->dst_ts;
 	w[3] = queue;
 	w[4] = work;

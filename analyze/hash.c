@@ -40,15 +40,15 @@ char *cw_strndup(const char *s, size_t n)
 
 static void rehash(struct cw_htab *t, size_t nbuckets)
 {
-	struct cw_hnode **buckets = cw_zalloc(nbuckets * sizeof(*buckets));
+	struct cw_bucket *buckets = cw_zalloc(nbuckets * sizeof(*buckets));
 
 	for (size_t i = 0; i < t->nbuckets; i++)
-		for (struct cw_hnode *n = t->buckets[i], *next; n; n = next) {
-			struct cw_hnode **head = &buckets[n->hash & (nbuckets - 1)];
+		for (struct cw_hnode *n = t->buckets[i].first, *next; n; n = next) {
+			struct cw_bucket *b = &buckets[n->hash & (nbuckets - 1)];
 
 			next = n->next;
-			n->next = *head;
-			*head = n;
+			n->next = b->first;
+			b->first = n;
 		}
 	free(t->buckets);
 	t->buckets = buckets;
@@ -57,20 +57,20 @@ static void rehash(struct cw_htab *t, size_t nbuckets)
 
 void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash)
 {
-	struct cw_hnode **head;
+	struct cw_bucket *b;
 
 	if (t->count >= t->nbuckets)
 		rehash(t, t->nbuckets ? 2 * t->nbuckets : 64);
-	head = &t->buckets[hash & (t->nbuckets - 1)];
+	b = &t->buckets[hash & (t->nbuckets - 1)];
 	n->hash = hash;
-	n->next = *head;
-	*head = n;
+	n->next = b->first;
+	b->first = n;
 	t->count++;
 }
 
 void cw_htab_remove(struct cw_htab *t, struct cw_hnode *n)
 {
-	struct cw_hnode **p = &t->buckets[n->hash & (t->nbuckets - 1)];
+	struct cw_hnode **p = &t->buckets[n->hash & (t->nbuckets - 1)].first;
 
 	while (*p && *p != n)
 		p = &(*p)->next;

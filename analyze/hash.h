@@ -14,8 +14,12 @@ struct cw_hnode {
 	uint64_t hash;
 };
 
+struct cw_bucket {
+	struct cw_hnode *first;
+};
+
 struct cw_htab {
-	struct cw_hnode **buckets;
+	struct cw_bucket *buckets;
 	size_t nbuckets; /* a power of two, or 0 before the first insert */
 	size_t count;
 };
@@ -44,7 +48,7 @@ static inline struct cw_hnode *cw_htab_next(struct cw_hnode *n, uint64_t hash)
 /* First node with this hash; go on with cw_htab_next(n->next, hash). */
 static inline struct cw_hnode *cw_htab_first(const struct cw_htab *t, uint64_t hash)
 {
-	return t->nbuckets ? cw_htab_next(t->buckets[hash & (t->nbuckets - 1)], hash) : NULL;
+	return t->nbuckets ? cw_htab_next(t->buckets[hash & (t->nbuckets - 1)].first, hash) : NULL;
 }
 
 /* Memory, zeroed, or the end of the program with a sentence: nothing useful can be done without. */

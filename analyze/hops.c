@@ -74,9 +74,7 @@ const struct cw_roles *cw_hops_roles(struct cw_trace *t, struct cw_hops *hops,
 
 static bool recorded(const struct cw_trace *t, const char *name, const char *module)
 {
-	const struct cw_probe_info *p;
-
-	for (size_t i = 0; (p = cw_probe_at(t, i)); i++)
+	for (const struct cw_probe_info *p = cw_probe_first(t); p; p = p->next)
 		if (cw_probe_is(t, p, name, module))
 			return true;
 	return false;
@@ -85,11 +83,10 @@ static bool recorded(const struct cw_trace *t, const char *name, const char *mod
 /* Names of the recorded functions, as many as fit. */
 static void list_recorded(const struct cw_trace *t, char *buf, size_t size)
 {
-	const struct cw_probe_info *p;
 	size_t n = 0;
 
 	buf[0] = '\0';
-	for (size_t i = 0; (p = cw_probe_at(t, i)) && n + 8 < size; i++)
+	for (const struct cw_probe_info *p = cw_probe_first(t); p && n + 8 < size; p = p->next)
 		if (p->name)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", p->name);
 }

@@ -545,12 +545,15 @@ static void release(struct cw_trace *t)
 
 	if (!id)
 		return;
-	while (id->oldest_thread) {
-		cw_passes_task_gone(t, id->oldest_thread);
-		thread_free(t, id->oldest_thread);
+	for (struct cw_task *task = id->oldest_thread, *next; task; task = next) {
+		next = task->newer;
+		cw_passes_task_gone(t, task);
+		thread_free(t, task);
 	}
-	while (id->oldest_process)
-		process_free(t, id->oldest_process);
+	for (struct cw_proc *p = id->oldest_process, *next; p; p = next) {
+		next = p->newer;
+		process_free(t, p);
+	}
 	cw_htab_free(&id->processes);
 	cw_htab_free(&id->threads);
 	free(id);

@@ -23,12 +23,14 @@ struct cw_maps {
 
 struct module {
 	struct cw_hnode by_id;
+	struct module *next;
 	uint32_t id;
 	char *path;
 };
 
 struct blob {
 	struct cw_hnode by_key;
+	struct blob *next;
 	uint32_t module_id, kind;
 	uint64_t have, total;
 	uint8_t *data; /* NULL once it is written or given up */
@@ -38,10 +40,8 @@ struct blob {
 
 struct cw_images {
 	struct cw_htab modules, blobs;
-	struct blob **all_blobs; /* to free them */
-	size_t nblobs, cap;
-	struct module **all_modules;
-	size_t nmodules, modules_cap;
+	struct blob *all_blobs; /* to free them */
+	struct module *all_modules;
 };
 
 /* ---- mappings -----------------------------------------------------------------------------------
@@ -133,6 +133,12 @@ void cw_maps_free(struct cw_maps *m)
 	free(m);
 }
 
+static bool same_map(const struct map *a, const struct map *b)
+{
+	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
+	       a->module_id == b->module_id;
+}
+
 static void on_map(struct cw_trace *t, const struct cw_map *r)
 {
 	struct map new = {r->start, r->end, r->pgoff, r->module_id};
@@ -148,7 +154,7 @@ static void on_map(struct cw_trace *t, const struct cw_map *r)
 	if (!p->maps)
 		p->maps = cw_zalloc(sizeof(*p->maps));
 	i = map_at(p->maps, r->start);
-	if (i < p->maps->n && !memcmp(&p->maps->m[i], &new, sizeof(new)))
+	if (i < p->maps->n && same_map(&p->maps->m[i], &new))
 		return;
 	map_add(p->maps, new);
 	w = cw_rows_put(t->rows, CW_ROW_MAPPING, 0);
@@ -173,7 +179,7 @@ static const char *last_component(const char *path)
 static void write_module(struct cw_trace *t, int64_t id, const char *path,
 			 const struct cw_module *r)
 {
-	char hex[2 * sizeof(r->build_id) + 1] = "", dev[32] = "";
+	char hex[2 * sizeof(((struct cw_module *)0)->build_id) + 1] = "", dev[32] = "";
 	uint64_t *w;
 
 	for (uint32_t i = 0; r && i < r->build_id_size && i < sizeof(r->build_id); i++)
@@ -220,8 +226,8 @@ static void on_module(struct cw_trace *t, const struct cw_module *r)
 	m->id = r->module_id;
 	m->path = cw_strndup(r->path, cw_tail_strlen(&r->h, r->path));
 	cw_htab_insert(&im->modules, &m->by_id, cw_hash(0, m->id));
-	cw_reserve(im->all_modules, im->nmodules, im->modules_cap);
-	im->all_modules[im->nmodules++] = m;
+	m->next = im->all_modules;
+	im->all_modules = m;
 	write_module(t, r->module_id, m->path, r);
 }
 
@@ -240,8 +246,8 @@ static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t k
 	b->module_id = module_id;
 	b->kind = kind;
 	cw_htab_insert(&im->blobs, &b->by_key, hash);
-	cw_reserve(im->all_blobs, im->nblobs, im->cap);
-	im->all_blobs[im->nblobs++] = b;
+	b->next = im->all_blobs;
+	im->all_blobs = b;
 	return b;
 }
 
@@ -326,16 +332,16 @@ static void release(struct cw_trace *t)
 
 	if (!im)
 		return;
-	for (size_t i = 0; i < im->nblobs; i++) {
-		free(im->all_blobs[i]->data);
-		free(im->all_blobs[i]);
+	for (struct blob *b = im->all_blobs, *next; b; b = next) {
+		next = b->next;
+		free(b->data);
+		free(b);
 	}
-	for (size_t i = 0; i < im->nmodules; i++) {
-		free(im->all_modules[i]->path);
-		free(im->all_modules[i]);
+	for (struct module *m = im->all_modules, *next; m; m = next) {
+		next = m->next;
+		free(m->path);
+		free(m);
 	}
-	free(im->all_blobs);
-	free(im->all_modules);
 	cw_htab_free(&im->modules);
 	cw_htab_free(&im->blobs);
 	free(im);

@@ -14,17 +14,14 @@ const struct cw_pass *const cw_pass_table[] = {
 
 #define WATERMARK_EVERY_NS 1000000000ull
 
-#define for_each_pass(p) \
-	for (const struct cw_pass *const *p##_at = cw_pass_table, *p; (p = *p##_at); p##_at++)
-
 const char *cw_passes_versions(void)
 {
 	static char text[256];
 	size_t n = 0;
 
-	if (!*text)
-		for_each_pass(p) n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s.%u",
-						       n ? " " : "", p->name, p->version);
+	for (const struct cw_pass *const *p = cw_pass_table; *p; p++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s.%u", n ? " " : "",
+				      (*p)->name, (*p)->version);
 	return text;
 }
 
@@ -32,22 +29,27 @@ int cw_passes_begin(struct cw_trace *t)
 {
 	int err = 0;
 
-	for_each_pass(p) if (!err && p->begin) err = p->begin(t);
+	for (const struct cw_pass *const *p = cw_pass_table; *p && !err; p++)
+		if ((*p)->begin)
+			err = (*p)->begin(t);
 	return err;
 }
 
 static void note_time(struct cw_trace *t, uint64_t ts)
 {
-	uint64_t due = t->last_ts / WATERMARK_EVERY_NS;
+	uint64_t last = t->last_ts;
 
-	if (!t->any_event && (!t->first_given || ts < t->first_ts))
+	if (!t->any_event)
 		t->first_ts = ts;
 	t->any_event = true;
-	if (ts <= t->last_ts)
+	if (ts <= last)
 		return;
 	t->last_ts = ts;
-	if (ts / WATERMARK_EVERY_NS != due)
-		for_each_pass(p) if (p->watermark) p->watermark(t, ts);
+	if (ts / WATERMARK_EVERY_NS == last / WATERMARK_EVERY_NS)
+		return;
+	for (const struct cw_pass *const *p = cw_pass_table; *p; p++)
+		if ((*p)->watermark)
+			(*p)->watermark(t, ts);
 }
 
 int cw_passes_event(struct cw_trace *t, const struct cw_rec *rec)
@@ -73,26 +75,34 @@ int cw_passes_call_begin(struct cw_trace *t, struct cw_task *task, struct cw_cal
 {
 	int err = 0;
 
-	for_each_pass(p) if (!err && p->call_begin) err = p->call_begin(t, task, c);
+	for (const struct cw_pass *const *p = cw_pass_table; *p && !err; p++)
+		if ((*p)->call_begin)
+			err = (*p)->call_begin(t, task, c);
 	return err;
 }
 
 void cw_passes_call_end(struct cw_trace *t, struct cw_task *task, struct cw_call *c,
 			const char *reason)
 {
-	for_each_pass(p) if (p->call_end) p->call_end(t, task, c, reason);
+	for (const struct cw_pass *const *p = cw_pass_table; *p; p++)
+		if ((*p)->call_end)
+			(*p)->call_end(t, task, c, reason);
 }
 
 void cw_passes_task_gone(struct cw_trace *t, struct cw_task *task)
 {
-	for_each_pass(p) if (p->task_gone) p->task_gone(t, task);
+	for (const struct cw_pass *const *p = cw_pass_table; *p; p++)
+		if ((*p)->task_gone)
+			(*p)->task_gone(t, task);
 }
 
 int cw_passes_flush(struct cw_trace *t)
 {
 	int err = 0;
 
-	for_each_pass(p) if (!err && p->flush) err = p->flush(t);
+	for (const struct cw_pass *const *p = cw_pass_table; *p && !err; p++)
+		if ((*p)->flush)
+			err = (*p)->flush(t);
 	return err;
 }
 
@@ -101,10 +111,13 @@ int cw_passes_finish(struct cw_trace *t)
 {
 	int err = 0;
 
-	for_each_pass(p) if (!err && p->finish) err = p->finish(t);
+	for (const struct cw_pass *const *p = cw_pass_table; *p && !err; p++)
+		if ((*p)->finish)
+			err = (*p)->finish(t);
 	return err ? err : cw_passes_flush(t);
 }
 
+/* The other way round: what a pass keeps in others' structs goes before those. */
 void cw_passes_free(struct cw_trace *t)
 {
 	size_t n = 0;

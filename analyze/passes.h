@@ -57,7 +57,6 @@ struct cw_trace {
 	uint32_t return_sp_adjust;      /* bytes a return's stack pointer is above its entry's */
 	uint64_t first_ts, last_ts;     /* of events, so far */
 	bool any_event;
-	bool first_given; /* first_ts is known from the header, not from the first event */
 	const struct cw_watch
 		*watch; /* NULL unless the capture is followed: then it may never end */
 	uint32_t epoch; /* of the references, by the newest chunk */

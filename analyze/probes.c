@@ -9,14 +9,14 @@
 #define DIRECT 4096u /* numbers found by index; the recorder counts from 0 */
 
 struct cw_probes {
-	struct cw_probe_info **all;
-	size_t n, cap;
+	struct cw_probe_info *first, *last;
+	size_t n;
 	struct cw_probe_info *direct[DIRECT];
 };
 
-struct cw_probe_info *cw_probe_at(const struct cw_trace *t, size_t i)
+struct cw_probe_info *cw_probe_first(const struct cw_trace *t)
 {
-	return i < t->probes->n ? t->probes->all[i] : NULL;
+	return t->probes->first;
 }
 
 struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id)
@@ -26,16 +26,20 @@ struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id)
 
 	if (id < DIRECT && ps->direct[id])
 		return ps->direct[id];
-	for (size_t i = 0; id >= DIRECT && i < ps->n; i++)
-		if (ps->all[i]->id == id)
-			return ps->all[i];
+	for (p = ps->first; id >= DIRECT && p; p = p->next)
+		if (p->id == id)
+			return p;
 	/* Numbers beyond reason come from damaged records only: all of them are one probe. */
 	if (ps->n > 2 * DIRECT)
-		return ps->all[ps->n - 1];
+		return ps->last;
 	p = cw_zalloc(sizeof(*p));
 	p->id = id;
-	cw_reserve(ps->all, ps->n, ps->cap);
-	ps->all[ps->n++] = p;
+	if (ps->last)
+		ps->last->next = p;
+	else
+		ps->first = p;
+	ps->last = p;
+	ps->n++;
 	if (id < DIRECT)
 		ps->direct[id] = p;
 	return p;
@@ -46,7 +50,7 @@ bool cw_probe_is(const struct cw_trace *t, const struct cw_probe_info *p, const 
 {
 	const char *path, *slash;
 
-	if (!p->name || strcmp(p->name, name))
+	if (!p->name || strcmp(p->name, name) != 0)
 		return false;
 	if (!module)
 		return true;
@@ -95,8 +99,7 @@ static bool is_target(const struct cw_trace *t, const struct cw_probe_info *p)
 
 static int flush(struct cw_trace *t)
 {
-	for (size_t i = 0; i < t->probes->n; i++) {
-		const struct cw_probe_info *p = t->probes->all[i];
+	for (const struct cw_probe_info *p = t->probes->first; p; p = p->next) {
 		char unknown[32];
 		uint64_t *w;
 
@@ -127,11 +130,11 @@ static void release(struct cw_trace *t)
 
 	if (!ps)
 		return;
-	for (size_t i = 0; i < ps->n; i++) {
-		free(ps->all[i]->name);
-		free(ps->all[i]);
+	for (struct cw_probe_info *p = ps->first, *next; p; p = next) {
+		next = p->next;
+		free(p->name);
+		free(p);
 	}
-	free(ps->all);
 	free(ps);
 	t->probes = NULL;
 }

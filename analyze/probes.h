@@ -6,6 +6,7 @@
 #include "passes.h"
 
 struct cw_probe_info {
+	struct cw_probe_info *next;    /* in the order of first mention */
 	uint32_t id, module_id, flags; /* enum cw_probe_flags */
 	bool known;                    /* a probe record described it */
 	uint64_t offset, placed;
@@ -20,7 +21,7 @@ struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id);
 bool cw_probe_is(const struct cw_trace *t, const struct cw_probe_info *p, const char *name,
 		 const char *module);
 
-/* The i-th probe, in the order of first mention; NULL behind the last. */
-struct cw_probe_info *cw_probe_at(const struct cw_trace *t, size_t i);
+/* The probe that was mentioned first, or NULL; go on with ->next. */
+struct cw_probe_info *cw_probe_first(const struct cw_trace *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
-
- * Rows on their way into the database: passes put rows into batches, a thread inserts those. Rows of
- * one table keep their order but for the sorting by row id within a batch. Knows statements and columns, not what rows mean.
+ * Rows on their way into the database: passes put rows into batches, a thread inserts those. Rows
+ * of one table keep their order but for the sorting by row id within a batch. Knows statements and
+ * columns, not what rows mean.
  */
 #ifndef CW_ROWS_H
 #define CW_ROWS_H

@@ -16,6 +16,7 @@
 
 struct frame {
 	struct cw_hnode by_place;
+	struct frame *next;
 	int64_t module; /* NO_MODULE: rel_pc is an address */
 	uint64_t rel_pc, id;
 	bool is_return;
@@ -23,6 +24,7 @@ struct frame {
 
 struct seen {
 	struct cw_hnode by_id;
+	struct seen *next;
 	uint32_t epoch;
 };
 
@@ -34,10 +36,9 @@ struct waiting {
 
 struct cw_stacks {
 	struct cw_htab frames, stacks;
-	struct frame **all_frames;
-	size_t nframes, frames_cap;
-	struct seen **all_stacks;
-	size_t nstacks, stacks_cap;
+	struct frame *all_frames; /* to free them */
+	struct seen *all_stacks;
+	uint64_t nframes;
 	struct waiting *waiting;
 	size_t nwaiting, waiting_cap;
 };
@@ -60,9 +61,9 @@ static uint64_t frame_id(struct cw_trace *t, int64_t module, uint64_t rel_pc, ui
 	f->rel_pc = rel_pc;
 	f->is_return = is_return;
 	cw_htab_insert(&st->frames, &f->by_place, hash);
-	cw_reserve(st->all_frames, st->nframes, st->frames_cap);
-	st->all_frames[st->nframes++] = f;
-	f->id = st->nframes;
+	f->next = st->all_frames;
+	st->all_frames = f;
+	f->id = ++st->nframes;
 	w = cw_rows_put(t->rows, CW_ROW_FRAME, module == NO_MODULE ? 2 : 0);
 	w[0] = f->id;
 	w[1] = (uint64_t)module;
@@ -144,8 +145,8 @@ static bool first_seen(struct cw_trace *t, uint64_t id)
 	s = cw_zalloc(sizeof(*s));
 	s->epoch = t->epoch;
 	cw_htab_insert(&st->stacks, &s->by_id, id);
-	cw_reserve(st->all_stacks, st->nstacks, st->stacks_cap);
-	st->all_stacks[st->nstacks++] = s;
+	s->next = st->all_stacks;
+	st->all_stacks = s;
 	return true;
 }
 
@@ -203,20 +204,18 @@ static void end_wait(struct cw_trace *t, uint64_t ts)
 static void forget(struct cw_trace *t)
 {
 	struct cw_stacks *st = t->stacks;
-	size_t kept = 0;
+	struct seen **at = &st->all_stacks, *s;
 
-	for (size_t i = 0; i < st->nstacks; i++) {
-		struct seen *s = st->all_stacks[i];
-
+	while ((s = *at)) {
 		if (!cw_stale(t, s->epoch)) {
-			st->all_stacks[kept++] = s;
+			at = &s->next;
 			continue;
 		}
+		*at = s->next;
 		t->watch->stack_gone(t->watch->arg, s->by_id.hash);
 		cw_htab_remove(&st->stacks, &s->by_id);
 		free(s);
 	}
-	st->nstacks = kept;
 }
 
 uint64_t cw_stacks_waiting(const struct cw_trace *t)
@@ -249,14 +248,16 @@ static void release(struct cw_trace *t)
 
 	if (!st)
 		return;
-	for (size_t i = 0; i < st->nframes; i++)
-		free(st->all_frames[i]);
-	for (size_t i = 0; i < st->nstacks; i++)
-		free(st->all_stacks[i]);
+	for (struct frame *f = st->all_frames, *next; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+	for (struct seen *s = st->all_stacks, *next; s; s = next) {
+		next = s->next;
+		free(s);
+	}
 	for (size_t i = 0; i < st->nwaiting; i++)
 		free(st->waiting[i].rec);
-	free(st->all_frames);
-	free(st->all_stacks);
 	free(st->waiting);
 	cw_htab_free(&st->frames);
 	cw_htab_free(&st->stacks);

@@ -23,10 +23,14 @@ struct cw_tstate {
 	uint64_t waits_from, waits_since; /* and since when; since the last switch there */
 };
 
-/* Traced threads that wait for one CPU. */
+struct waiter {
+	struct cw_task *task;
+};
+
+/* A CPU and the traced threads that wait for it. */
 struct cpu {
 	uint64_t switched; /* last recorded switch */
-	struct cw_task **waiting;
+	struct waiter *waiting;
 	size_t n, cap;
 };
 
@@ -79,7 +83,7 @@ static void wait_on(struct cw_trace *t, struct cw_task *task, uint32_t cpu, uint
 		return;
 	c = cpu_of(t->states, cpu);
 	cw_reserve(c->waiting, c->n, c->cap);
-	c->waiting[c->n++] = task;
+	c->waiting[c->n++].task = task;
 	s->waits_on = cpu + 1;
 	s->waits_from = s->waits_since = ts;
 }
@@ -93,7 +97,7 @@ static void wait_over(struct cw_trace *t, struct cw_task *task)
 		return;
 	c = &t->states->cpus[s->waits_on - 1];
 	for (size_t i = 0; i < c->n; i++)
-		if (c->waiting[i] == task) {
+		if (c->waiting[i].task == task) {
 			memmove(&c->waiting[i], &c->waiting[i + 1],
 				(--c->n - i) * sizeof(*c->waiting));
 			break;
@@ -132,9 +136,11 @@ static void ran_instead(struct cw_trace *t, const struct cw_sched_switch *r)
 		return;
 	prev = cw_task_of(t, r->prev_pid, r->prev_tid, r->h.ts);
 	for (size_t i = 0; i < c->n; i++) {
-		if (prev && prev != c->waiting[i])
-			ran_one(t, c->waiting[i]->state, prev->utid, r->h.ts);
-		c->waiting[i]->state->waits_since = r->h.ts;
+		struct cw_task *task = c->waiting[i].task;
+
+		if (prev && prev != task)
+			ran_one(t, task->state, prev->utid, r->h.ts);
+		task->state->waits_since = r->h.ts;
 	}
 }
 

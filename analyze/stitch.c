@@ -118,10 +118,12 @@ static void close_open(struct cw_trace *t, struct cw_submission *x, uint64_t *co
 static void expire(struct cw_trace *t, uint32_t hop, uint64_t now)
 {
 	struct cw_hop *h = &t->stitch->hops.h[hop];
-	struct cw_submission **first = &t->stitch->open.first[hop];
+	struct cw_submission *x = t->stitch->open.queues[hop].first, *next;
 
-	while (*first && now - (*first)->ts > h->max_age_ns)
-		close_open(t, *first, &h->expired, "expired");
+	for (; x && now - x->ts > h->max_age_ns; x = next) {
+		next = x->later;
+		close_open(t, x, &h->expired, "expired");
+	}
 }
 
 /* The innermost target call around the thread that is of a stage before this one; matched ones
@@ -401,7 +403,7 @@ static void write_chain(struct cw_trace *t, const struct cw_call *c, const char 
 		end.doubt = CW_DOUBT_LOSS;
 	else if (reason && !strcmp(reason, "capture end"))
 		end.doubt = CW_DOUBT_EDGE;
-	else if (reason && strcmp(reason, "not probed"))
+	else if (reason && strcmp(reason, "not probed") != 0)
 		end.doubt = CW_DOUBT_NO_RETURN;
 	end.cut = end.doubt & (CW_DOUBT_LOSS | CW_DOUBT_EDGE);
 	cw_chain_write(t, ++st->chains, c->step->link, &end);
@@ -480,7 +482,7 @@ void cw_stitch_open_refs(const struct cw_trace *t, uint64_t before_ts,
 	if (!st->started)
 		return;
 	for (uint32_t i = 0; i < st->hops.n; i++) {
-		const struct cw_submission *x = st->open.first[i];
+		const struct cw_submission *x = st->open.queues[i].first;
 
 		/* In the first stage nothing leads to a submission. */
 		for (; x && (x->ts < before_ts || st->hops.h[i].stage); x = x->later) {
@@ -500,9 +502,13 @@ static int finish(struct cw_trace *t)
 	struct cw_stitch *st = started(t);
 
 	for (uint32_t i = 0; i < st->hops.n; i++) {
+		struct cw_submission *x, *next;
+
 		expire(t, i, t->last_ts);
-		while (st->open.first[i])
-			close_open(t, st->open.first[i], &st->hops.h[i].open_at_end, "open at end");
+		for (x = st->open.queues[i].first; x; x = next) {
+			next = x->later;
+			close_open(t, x, &st->hops.h[i].open_at_end, "open at end");
+		}
 	}
 	return t->restitch ? cw_hops_check(t, &st->hops) : 0;
 }

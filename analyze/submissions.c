@@ -11,17 +11,20 @@ static uint64_t hash_of(uint32_t hop, uint64_t upid, uint64_t key)
 void cw_submissions_init(struct cw_submissions *s, uint32_t nhops)
 {
 	s->nhops = nhops;
-	s->first = cw_zalloc(nhops * sizeof(struct cw_submission *));
-	s->last = cw_zalloc(nhops * sizeof(struct cw_submission *));
+	s->queues = cw_zalloc(nhops * sizeof(*s->queues));
 }
 
 void cw_submissions_free(struct cw_submissions *s)
 {
-	for (uint32_t i = 0; i < s->nhops; i++)
-		while (s->first[i])
-			cw_submission_free(s, s->first[i]);
-	free(s->first);
-	free(s->last);
+	for (uint32_t i = 0; i < s->nhops; i++) {
+		struct cw_submission *x = s->queues[i].first, *next;
+
+		for (; x; x = next) {
+			next = x->later;
+			cw_submission_free(s, x);
+		}
+	}
+	free(s->queues);
 	cw_htab_free(&s->slots);
 }
 
@@ -45,6 +48,7 @@ struct cw_submission *cw_submission_new(struct cw_submissions *s, uint32_t hop, 
 {
 	struct cw_slot *slot = cw_slot_find(s, hop, upid, key);
 	struct cw_submission *x = cw_zalloc(sizeof(*x));
+	struct cw_queue *q = &s->queues[hop];
 
 	if (!slot) {
 		slot = cw_zalloc(sizeof(*slot));
@@ -61,9 +65,9 @@ struct cw_submission *cw_submission_new(struct cw_submissions *s, uint32_t hop, 
 	slot->newest = x;
 	slot->n++;
 	slot->strong += !weak;
-	x->earlier = s->last[hop];
-	*(x->earlier ? &x->earlier->later : &s->first[hop]) = x;
-	s->last[hop] = x;
+	x->earlier = q->last;
+	*(x->earlier ? &x->earlier->later : &q->first) = x;
+	q->last = x;
 	return x;
 }
 
@@ -76,11 +80,12 @@ void cw_submission_taken(struct cw_submission *x)
 void cw_submission_free(struct cw_submissions *s, struct cw_submission *x)
 {
 	struct cw_slot *slot = x->slot;
+	struct cw_queue *q = &s->queues[slot->hop];
 
 	*(x->older ? &x->older->newer : &slot->oldest) = x->newer;
 	*(x->newer ? &x->newer->older : &slot->newest) = x->older;
-	*(x->earlier ? &x->earlier->later : &s->first[slot->hop]) = x->later;
-	*(x->later ? &x->later->earlier : &s->last[slot->hop]) = x->earlier;
+	*(x->earlier ? &x->earlier->later : &q->first) = x->later;
+	*(x->later ? &x->later->earlier : &q->last) = x->earlier;
 	slot->strong -= !x->weak && !x->taken;
 	if (!--slot->n) {
 		cw_htab_remove(&s->slots, &slot->by_key);

@@ -31,9 +31,14 @@ struct cw_slot {
 	uint64_t n, strong; /* all, and those that are not weak and not taken */
 };
 
+/* All open submissions of one hop, in the order of time. */
+struct cw_queue {
+	struct cw_submission *first, *last;
+};
+
 struct cw_submissions {
 	struct cw_htab slots;
-	struct cw_submission **first, **last; /* by hop, in the order of time */
+	struct cw_queue *queues; /* by hop */
 	uint32_t nhops;
 };
 

@@ -124,6 +124,23 @@ static void test_spurious_waking(void **state)
 	stream_close(&s);
 }
 
+/* The same, and the waking of the sleep is lost: the stale one must not stand in for it. */
+static void test_stale_waking(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	begin_call(&s);
+	put_waking(&s, 150, B, A);
+	put_wakeup(&s, 160, A, 0, false);
+	put_block(&s, 200, A, 0, 202, 0xabc0, 0x80);
+	put_lost(&s, 300, 450, CW_SCHED_WAKING, 1);
+	put_switch(&s, 600, 0, A, RUNNABLE, 0);
+	end_call(&s);
+	assert_string_equal(call(&s, 1), "500 100 150 0 150");
+	stream_close(&s);
+}
+
 /* An early waking, and then the real one: the real one ends the sleep. */
 static void test_two_wakings(void **state)
 {
@@ -375,6 +392,28 @@ static void test_ends_in_the_middle(void **state)
 	stream_close(&s);
 }
 
+/* An event whose place has gone is counted as lost: it would contradict what was made of the rest.
+ */
+static void test_late(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	setup(&s);
+	put_switch(&s, 50 * MS, 0, A, RUNNABLE, 0);
+	put_entry(&s, 60 * MS, A, 0, SP, 1);
+	put_return(&s, 70 * MS, A, 0, SP, 0);
+	put_entry(&s, 1000 * MS, A, 0, SP, 1);
+	put_block(&s, 65 * MS, A, 0, 202, 0, 0);
+	put_return(&s, 1001 * MS, A, 0, SP, 0);
+	stream_end(&s);
+	assert_string_equal(call(&s, 1), "10000000 0 0 0 0");
+	expect_text(&s, "SELECT kind || ' ' || ts || ' ' || reason FROM loss",
+		    "sched_block 65000000 late");
+	expect_int(&s, "SELECT value FROM capture_info WHERE key = 'late_records'", 1);
+	stream_close(&s);
+}
+
 static void test_interrupt_and_futex(void **state)
 {
 	struct stream s;
@@ -442,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_blocked),
 		cmocka_unit_test(test_early_waking),
 		cmocka_unit_test(test_spurious_waking),
+		cmocka_unit_test(test_stale_waking),
 		cmocka_unit_test(test_two_wakings),
 		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_signal_pending),
@@ -455,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_new_thread),
 		cmocka_unit_test(test_begins_in_the_middle),
 		cmocka_unit_test(test_ends_in_the_middle),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_interrupt_and_futex),
 		cmocka_unit_test(test_futex_waker),
 	};
