@@ -10,6 +10,7 @@ int cw_cmd_report(int argc, char **argv);
 int cw_cmd_import(int argc, char **argv);
 int cw_cmd_diagnostics(int argc, char **argv);
 int cw_cmd_blocked(int argc, char **argv);
+int cw_cmd_discover(int argc, char **argv);
 int cw_cmd_sql(int argc, char **argv);
 int cw_cmd_dump(int argc, char **argv);
 

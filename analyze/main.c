@@ -19,6 +19,7 @@ static const struct command {
 	{"diagnostics", cw_cmd_diagnostics,
 	 "show queues and thread pools, and what is wrong there"},
 	{"blocked", cw_cmd_blocked, "show what functions and hops waited for"},
+	{"discover", cw_cmd_discover, "find who hands work to a function"},
 	{"sql", cw_cmd_sql, "query a capture"},
 	{"dump", cw_cmd_dump, "print or check the records of a capture"},
 };

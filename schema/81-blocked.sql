@@ -243,3 +243,64 @@ SELECT
 	-- How many threads ended them.
 	t.others AS others
 FROM top t JOIN whole w USING(plan_hop) JOIN hop_count h USING(plan_hop);
+
+-- The waking that led to each call: the latest one of its thread since the call of the same function
+-- before it.
+CREATE VIEW call_waking AS
+WITH c AS (
+	SELECT s.slice_id, s.probe_id, s.utid, s.ts, coalesce(lag(s.ts + coalesce(s.dur, 0)) OVER (
+		PARTITION BY s.probe_id, s.utid ORDER BY s.ts), 0) AS since FROM slice s),
+w AS (
+	SELECT c.*, (SELECT e.offcpu_id FROM episode e WHERE e.utid = c.utid AND e.ts >= c.since AND e.ts <= c.ts
+		AND e.waking_ts IS NOT NULL ORDER BY e.ts DESC LIMIT 1) AS offcpu_id FROM c)
+SELECT
+	-- Call.
+	w.slice_id AS slice_id,
+	-- Probe of the function.
+	w.probe_id AS probe_id,
+	-- Thread that called.
+	w.utid AS utid,
+	-- Episode that the waking ended; NULL when the thread did not sleep in between.
+	w.offcpu_id AS offcpu_id,
+	-- When it was woken.
+	e.waking_ts AS waking_ts,
+	-- Waking to entry, ns.
+	w.ts - e.waking_ts AS wake_to_entry_ns,
+	-- 'thread' (of the same process), 'other process', 'interrupt' (timer, device), 'did not sleep'.
+	CASE WHEN w.offcpu_id IS NULL THEN 'did not sleep'
+		WHEN k.in_interrupt OR k.utid IS NULL THEN 'interrupt'
+		WHEN a.upid IS b.upid THEN 'thread' ELSE 'other process' END AS woken_by,
+	-- Thread that woke it; NULL none or unknown.
+	k.utid AS waker_utid,
+	-- User stack of the waker; see callstack.
+	k.stack_id AS waker_stack_id
+FROM w
+LEFT JOIN episode e USING(offcpu_id)
+LEFT JOIN waker k USING(waker_id)
+LEFT JOIN thread a ON a.utid = w.utid
+LEFT JOIN thread b ON b.utid = k.utid;
+
+-- Functions of stacks in which a program's own code may have handed off work: without those of the C
+-- and C++ libraries and of threads' beginnings, and without inlined ones, which cannot be probed.
+CREATE VIEW stack_function AS
+SELECT
+	-- Stack.
+	f.stack_id AS stack_id,
+	-- Place in the stack, 0 the innermost of them.
+	row_number() OVER (PARTITION BY f.stack_id ORDER BY f.depth) - 1 AS place,
+	-- Place of its frame; see callstack.
+	f.depth AS depth,
+	-- Function.
+	f.function AS function,
+	-- Name of the module.
+	f.module AS module
+FROM (SELECT c.stack_id, c.depth, max(c.inline_depth), c.function, c.module FROM callstack c
+	GROUP BY c.stack_id, c.depth) f
+WHERE f.function IS NOT NULL
+	AND f.module NOT GLOB 'libc.so*' AND f.module NOT GLOB 'libc-2*' AND f.module NOT GLOB 'libpthread*'
+	AND f.module NOT GLOB 'ld-linux*' AND f.module NOT GLOB 'ld-musl*' AND f.module NOT GLOB 'libstdc++*'
+	AND f.module NOT GLOB 'libc++*' AND f.module NOT GLOB 'libgcc_s*' AND f.module <> '[vdso]'
+	AND f.function NOT GLOB 'pthread_*' AND f.function NOT GLOB '__pthread_*' AND f.function NOT GLOB 'std::*'
+	AND f.function NOT GLOB 'futex_*' AND f.function NOT GLOB '__lll_*' AND f.function NOT GLOB 'sem_post*'
+	AND f.function NOT GLOB '__libc_*' AND f.function NOT IN ('start_thread', 'clone', 'clone3', '__clone3',
+		'__clone', 'syscall', '_start', '_dl_start_user', 'write', '__write', '__new_sem_post');
