@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The plans and the queries in examples/: each plan is right and gives chains on its workload, each
+# query runs on a capture of it, and those on chains have something to say.
+. "$(dirname "$0")/../lib.sh"
+examples=$(realpath "$here/../examples")
+
+# Plans, without tracing.
+for plan in "$examples"/*.yaml; do
+	[ "$("$record" --help | grep -c -- --check-config)" = 0 ] || "$record" --check-config "$plan" >"$tmp/check" 2>&1 ||
+		fail "${plan##*/}: $(cat "$tmp/check")"
+done
+
+need_tracing
+record_exec thread-pool trace_thread_pool_test --count 10 -- --config "$examples/thread-pool.yaml"
+record_exec complex-multi-hop trace_complex_async_test --count 10 -- --config "$examples/complex-multi-hop.yaml"
+
+for name in thread-pool complex-multi-hop; do
+	import $name || continue
+	at_least "$name: complete chains" "$(query $name "SELECT count(*) FROM chain WHERE complete")" 8
+	for file in "$examples"/*.sql; do
+		"$analyze" sql "$tmp/$name.cwc" --format csv "@$file" >"$tmp/rows" 2>"$tmp/errors" ||
+			fail "${file##*/} on $name: $(cat "$tmp/errors")"
+		[ "${file##*/}" = ran-instead.sql ] || # nobody, on a calm machine
+			at_least "${file##*/} on $name: rows" "$(sed 1d "$tmp/rows" | wc -l)" 1
+		# The same query works in plain sqlite3 on an imported database.
+		sqlite3 -batch -bail -csv "$tmp/$name.db" <"$file" >"$tmp/plain" 2>"$tmp/errors" ||
+			fail "${file##*/} in sqlite3: $(cat "$tmp/errors")"
+		expect "${file##*/} in sqlite3: rows" "$(wc -l <"$tmp/plain")" "$(sed 1d "$tmp/rows" | wc -l)"
+		queries=$((${queries:-0} + 1))
+	done
+done
+
+expect "complex-multi-hop: target arguments found" "$(query complex-multi-hop \
+	"SELECT group_concat(a) FROM (SELECT DISTINCT plan_hop || ':' || target_arg AS a FROM hop ORDER BY 1)")" "0:2,1:3,2:8"
+# Each handoff has one worker.
+expect "workers.sql: handoffs" "$("$analyze" sql "$tmp/thread-pool.cwc" --format csv "@$examples/workers.sql" 2>/dev/null |
+	awk -F, 'NR > 1 { n += $4 } END { print n }')" "$(query thread-pool "SELECT count(*) FROM hop")"
+note "${queries:-0} queries run"
+finish
