@@ -341,8 +341,7 @@ static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *
 /* ---- what is missing ----------------------------------------------------------------------------
  */
 
-/* Losses by kind and reason, one sentence each. */
-static void say_losses(sqlite3 *db, const char *name)
+void cw_database_say_losses(sqlite3 *db, const char *name)
 {
 	sqlite3_stmt *s = NULL;
 
@@ -397,7 +396,7 @@ int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
 		err = open_imported(out, o);
 		if (!err) {
 			say_problems(*out, o->capture);
-			say_losses(*out, o->capture);
+			cw_database_say_losses(*out, o->capture);
 		}
 		return err;
 	}
@@ -422,7 +421,7 @@ int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
 	if (!err) {
 		if (found)
 			say_problems(*out, o->capture);
-		say_losses(*out, o->capture);
+		cw_database_say_losses(*out, o->capture);
 	}
 	return err;
 }

@@ -32,6 +32,10 @@ int cw_database_open(sqlite3 **out, const struct cw_open_opts *o);
  */
 int cw_database_open_file(sqlite3 **out, const char *path);
 
+/* Say on stderr which records the capture called name has lost: a sentence for each kind and
+ * reason. */
+void cw_database_say_losses(sqlite3 *db, const char *name);
+
 /* Is path a capture file, which can be read again (not a stream, not a database)? */
 bool cw_capture_is_file(const char *path);
 

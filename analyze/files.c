@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "capture.h"
-#include "passes.h"
+#include "files.h"
 
 #define LINUX_AF_UNIX  1u
 #define LINUX_AF_INET  2u
@@ -114,6 +114,11 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 		cw_htab_remove(&t->files->seen, &s->by_id);
 		free(s);
 	}
+}
+
+bool cw_file_known(const struct cw_trace *t, uint64_t id)
+{
+	return cw_htab_first(&t->files->seen, id) != NULL;
 }
 
 static int begin(struct cw_trace *t)

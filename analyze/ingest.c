@@ -11,6 +11,7 @@
 #include "loss.h"
 #include "passes.h"
 #include "sort.h"
+#include "stitch.h"
 #include "syscalls.h"
 
 #define MAX_PLAN_BYTES (1u << 20)
@@ -290,9 +291,13 @@ static int rows_error(struct cw_ingest *in, int err)
 
 int cw_ingest_sync(struct cw_ingest *in)
 {
-	/* Before the first event the plan may not be complete. */
-	int err = in->trace.any_event ? cw_passes_flush(&in->trace) : 0;
+	int err = 0;
 
+	/* Before the first event the plan may not be complete. */
+	if (in->trace.any_event)
+		err = cw_stitch_check(&in->trace);
+	if (in->trace.any_event && !err)
+		err = cw_passes_flush(&in->trace);
 	write_span(in);
 	return err ? err : rows_error(in, cw_rows_sync(in->trace.rows));
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What report was asked, shared by its formats. Only report*.c includes this. */
+/*
+ * What report or follow was asked, shared by the formats. Both print with the same code: report the
+ * items it selected from the whole capture, follow those that became complete since the last time.
+ */
 #ifndef CW_REPORT_H
 #define CW_REPORT_H
 
@@ -15,6 +18,10 @@
  * plan's own were looked up: 0 on the command line switches those off.
  */
 #define CW_UNSET UINT64_MAX
+#define CW_FILTERS_UNSET \
+	{ \
+		CW_UNSET, CW_UNSET, CW_UNSET, CW_UNSET \
+	}
 struct cw_filters {
 	uint64_t min_total_ns, min_queue_ns, min_work_ns, max_events;
 	struct cw_moment from, to;
@@ -29,11 +36,22 @@ struct cw_report {
 	struct cw_filters filters;
 	enum cw_format format;
 	enum cw_color color;
+	const char *output; /* path; NULL or "-": standard output */
 	FILE *out;
-	bool async;     /* the plan has hops: chains are reported */
-	int64_t chains; /* selected */
-	int64_t calls;  /* selected, apart from those of the chains' last targets */
+	bool async;           /* the plan has hops: chains are reported */
+	bool live;            /* select from temp.fresh only */
+	sqlite3_stmt *select; /* fills temp.item */
 };
+
+/* Options of both commands; the input is a struct cw_report. */
+extern const struct argp cw_report_argp;
+
+/* Filters recorded with the plan hold where the command line does not say otherwise. */
+void cw_report_plan_filters(struct cw_report *r);
+
+/* 0, or a negative errno having said why; closing gives the exit status. */
+int cw_report_open_output(struct cw_report *r);
+int cw_report_close_output(struct cw_report *r, int err);
 
 /* True when a filter or a limit is set: then only matching chains are shown, no bare entries. */
 bool cw_filters_chain(const struct cw_filters *f);
@@ -45,9 +63,46 @@ bool cw_filters_any(const struct cw_filters *f);
  */
 int cw_report_select(struct cw_report *r);
 
+/*
+ * The same for follow. begin makes temp.item and temp.fresh(seq, chain_id, slice_id), which the
+ * caller fills with what ended; again selects from it, in that order and at most limit items (0:
+ * all). The filters must not change any more after the first time.
+ */
+int cw_report_live_begin(struct cw_report *r);
+int cw_report_live_again(struct cw_report *r, uint64_t limit);
+
+/*
+ * Temporary tables that a summary is printed from: tally(name, n), no_return(reason, n) and
+ * latency(plan_hop, part, n, avg, p50, p95, p99, max), whose part is the function for calls alone.
+ * Here they are counted from all that is in the database and the items; follow counts on its way.
+ */
+#define CW_TALLY_SCHEMA \
+	"CREATE TEMP TABLE tally(name TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;" \
+	"CREATE TEMP TABLE no_return(reason TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;" \
+	"CREATE TEMP TABLE latency(plan_hop INTEGER, part TEXT, n INTEGER, avg INTEGER," \
+	" p50 INTEGER, p95 INTEGER, p99 INTEGER, max INTEGER);"
+int cw_report_totals(struct cw_report *r);
+int64_t cw_tally(sqlite3 *db, const char *name);
+
+/* Durations of the items: plan_hop, part, ns. */
+extern const char cw_report_samples[];
+
 /* Print what was selected. Return 0 or a negative errno of writing, or having said why. */
 int cw_report_text(struct cw_report *r);
 int cw_report_rows(struct cw_report *r);
+
+/*
+ * JSON records are put together from views; the same views over tables of what they share are
+ * faster where there are many. begin makes them; update renders the stacks that are new, or all
+ * again when names may have changed.
+ */
+int cw_report_json_begin(sqlite3 *db);
+int cw_report_json_update(sqlite3 *db, bool again);
+int cw_report_json_items(struct cw_report *r);
+int cw_report_json_summary(struct cw_report *r);
+
+/* What an earlier write to out failed with, 0 when nothing did. */
+int cw_write_error(FILE *out);
 
 /* Blocks of the text report: one call, with its chain when there is one. report_block.c */
 struct cw_blocks;
@@ -64,10 +119,12 @@ int cw_stack_print(struct cw_stacks *s, int64_t stack_id, enum cw_stack_kind kin
 
 /* Head and summary of the text report. report_summary.c */
 void cw_report_head(struct cw_report *r, struct cw_text *t);
+void cw_report_live_head(struct cw_report *r, struct cw_text *t); /* nothing is known but who */
+void cw_report_live_end(struct cw_report *r, struct cw_text *t);  /* the rest of the head */
 int cw_report_summary(struct cw_report *r, struct cw_text *t);
 
-/* Fill temp table latency(plan_hop, part, n, avg, p50, p95, p99, max) from the selection. */
-int cw_report_latency(struct cw_report *r);
+/* Clocks of the recorded host. */
+void cw_report_clock(sqlite3 *db, struct cw_text *t);
 
 /* Prepare, or say what SQLite does not like about our own query. */
 int cw_prepare(sqlite3 *db, sqlite3_stmt **out, const char *sql);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The report as JSONL records and as CSV rows. SQLite makes the JSON; here are only the queries. */
 #include <errno.h>
+#include <string.h>
 #include "report.h"
 #include "say.h"
 
@@ -33,15 +34,13 @@ static const char *const summary =
 	"SELECT json_object('type', 'summary',"
 	" 'capture', (SELECT json_group_object(key, value) FROM capture_info WHERE key <> "
 	"'cache_key'),"
-	" 'shown_chains', (SELECT count(chain_id) FROM temp.item),"
-	" 'shown_calls', (SELECT count(*) FROM temp.item WHERE chain_id IS NULL),"
-	" 'chains', (SELECT count(*) FROM path),"
-	" 'complete_chains', (SELECT count(*) FROM path WHERE complete),"
-	" 'flagged_chains', (SELECT count(*) FROM path WHERE flags <> ''),"
-	" 'calls', (SELECT count(*) FROM slice),"
-	" 'no_return', (SELECT json_group_object(reason, n) FROM (SELECT no_return AS reason, "
-	"count(*) AS n"
-	"   FROM slice WHERE no_return IS NOT NULL GROUP BY 1)),"
+	" 'shown_chains', (SELECT n FROM temp.tally WHERE name = 'shown_chains'),"
+	" 'shown_calls', (SELECT n FROM temp.tally WHERE name = 'shown_calls'),"
+	" 'chains', (SELECT n FROM temp.tally WHERE name = 'chains'),"
+	" 'complete_chains', (SELECT n FROM temp.tally WHERE name = 'complete_chains'),"
+	" 'flagged_chains', (SELECT n FROM temp.tally WHERE name = 'flagged_chains'),"
+	" 'calls', (SELECT n FROM temp.tally WHERE name = 'calls'),"
+	" 'no_return', (SELECT json_group_object(reason, n) FROM temp.no_return),"
 	" 'hops', (SELECT json_group_array(json_object('index', plan_hop, 'source', source,"
 	"   'target', target, 'submitted', submitted, 'matched', matched, 'unmatched_targets', "
 	"unmatched,"
@@ -73,12 +72,10 @@ static int print_records(struct cw_report *r, const char *sql)
 	sqlite3_stmt *s = NULL;
 	int err = cw_prepare(r->db, &s, sql), rc = SQLITE_DONE;
 
-	errno = 0;
 	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW) {
 		cw_print_json(r->out, (const char *)sqlite3_column_text(s, 0) ?: "null");
 		fputc('\n', r->out);
-		if (ferror(r->out))
-			err = errno ? -errno : -EIO;
+		err = cw_write_error(r->out);
 	}
 	sqlite3_finalize(s);
 	if (!err && rc != SQLITE_DONE)
@@ -101,14 +98,87 @@ static int print_csv(struct cw_report *r)
 	return rows < 0 ? (int)rows : 0;
 }
 
+/* ---- views over tables --------------------------------------------------------------------------
+ */
+
+#define MANY 200 /* items that pay for the tables */
+
+/* A temporary view with the text of the database's own: the names in it mean temporary ones first.
+ */
+static int put_before(sqlite3 *db, const char *view)
+{
+	sqlite3_stmt *s = NULL;
+	const char *text, *body;
+	char *sql = NULL;
+	int err = cw_prepare(db, &s, "SELECT sql FROM main.sqlite_schema WHERE name = ?1");
+
+	if (err)
+		return err;
+	sqlite3_bind_text(s, 1, view, -1, SQLITE_STATIC);
+	text = sqlite3_step(s) == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+	body = text ? strstr(text, " AS\n") : NULL;
+	if (body)
+		sql = sqlite3_mprintf("CREATE TEMP VIEW %s%s", view, body);
+	sqlite3_finalize(s);
+	err = sql ? cw_exec(db, sql)
+		  : cw_fail(-EBADMSG, "the database has no view %s: import the capture again",
+			    view);
+	sqlite3_free(sql);
+	return err;
+}
+
+int cw_report_json_begin(sqlite3 *db)
+{
+	static const char *const views[] = {"report_wait_json", "report_call_json",
+					    "report_hop_json", "report_chain_json"};
+	int err = cw_exec(
+		db,
+		"CREATE TEMP TABLE IF NOT EXISTS report_stack_json(stack_id INTEGER PRIMARY KEY,"
+		" frames_json TEXT);"
+		"CREATE TEMP TABLE report_clock AS SELECT * FROM main.report_clock");
+
+	for (size_t i = 0; !err && i < sizeof(views) / sizeof(*views); i++)
+		err = put_before(db, views[i]);
+	return err;
+}
+
+int cw_report_json_update(sqlite3 *db, bool again)
+{
+	int err = again ? cw_exec(db, "DELETE FROM temp.report_stack_json") : 0;
+
+	return err ? err
+		   : cw_exec(db, "INSERT INTO temp.report_stack_json SELECT stack_id, frames_json"
+				 " FROM main.report_stack_json WHERE stack_id NOT IN"
+				 " (SELECT stack_id FROM temp.report_stack_json);"
+				 "DELETE FROM temp.report_clock;"
+				 "INSERT INTO temp.report_clock SELECT * FROM main.report_clock");
+}
+
+/* ---- printing -----------------------------------------------------------------------------------
+ */
+
+int cw_report_json_items(struct cw_report *r)
+{
+	return print_records(r, records);
+}
+
+int cw_report_json_summary(struct cw_report *r)
+{
+	return print_records(r, summary);
+}
+
 int cw_report_rows(struct cw_report *r)
 {
-	int err;
+	int err = 0;
 
 	if (r->format == CW_FORMAT_CSV)
 		return print_csv(r);
-	err = print_records(r, records);
+	if (cw_query_int(r->db, "SELECT count(*) FROM temp.item", 0) >= MANY) {
+		err = cw_report_json_begin(r->db);
+		if (!err)
+			err = cw_report_json_update(r->db, false);
+	}
 	if (!err)
-		err = cw_report_latency(r);
-	return err ? err : print_records(r, summary);
+		err = cw_report_json_items(r);
+	return err ? err : cw_report_json_summary(r);
 }

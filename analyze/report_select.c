@@ -136,90 +136,108 @@ static void add_call_conditions(const struct cw_filters *f, sqlite3_str *sql)
 					   " WHERE function = ?1)");
 }
 
+static void add_chains(struct cw_report *r, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(
+		sql,
+		"SELECT %s AS seq, s.ts AS ts, p.chain_id AS chain_id, s.slice_id AS slice_id"
+		" FROM %s JOIN slice s ON s.slice_id = p.last_slice WHERE 1",
+		r->live ? "f.seq" : "0",
+		r->live ? "temp.fresh f JOIN path p USING(chain_id)" : "path p");
+	add_time(r, sql);
+	add_chain_conditions(&r->filters, sql);
+}
+
+static void add_calls(struct cw_report *r, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(
+		sql,
+		"SELECT %s AS seq, s.ts AS ts, NULL AS chain_id, s.slice_id AS slice_id FROM %s",
+		r->live ? "f.seq" : "0",
+		r->live ? "temp.fresh f JOIN slice s ON s.slice_id = f.slice_id"
+			  " WHERE f.chain_id IS NULL"
+			: "slice s WHERE 1");
+	if (r->async)
+		sqlite3_str_appendall(
+			sql, " AND s.probe_id IN (SELECT probe_id FROM probe WHERE is_target)");
+	if (r->async && !r->live)
+		sqlite3_str_appendall(sql, " AND s.slice_id NOT IN (SELECT last_slice FROM path)");
+	add_time(r, sql);
+	add_call_conditions(&r->filters, sql);
+}
+
 static char *selection(struct cw_report *r)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
-	sqlite3_str_appendall(sql, "INSERT INTO temp.item(ts, chain_id, slice_id) ");
-	if (r->async) {
-		sqlite3_str_appendall(sql, "SELECT s.ts AS ts, p.chain_id AS chain_id, s.slice_id"
-					   " FROM path p JOIN slice s ON s.slice_id = p.last_slice"
-					   " WHERE 1");
-		add_time(r, sql);
-		add_chain_conditions(&r->filters, sql);
-	}
-	if (!r->async || !cw_filters_chain(&r->filters)) {
-		sqlite3_str_appendf(sql,
-				    "%s SELECT s.ts AS ts, NULL AS chain_id, s.slice_id"
-				    " FROM slice s WHERE 1",
-				    r->async ? " UNION ALL" : "");
-		if (r->async)
-			sqlite3_str_appendall(
-				sql,
-				" AND s.probe_id IN (SELECT probe_id FROM probe WHERE is_target)"
-				" AND s.slice_id NOT IN (SELECT last_slice FROM path)");
-		add_time(r, sql);
-		add_call_conditions(&r->filters, sql);
-	}
-	sqlite3_str_appendall(sql, " ORDER BY 1, 2, 3");
-	if (r->filters.max_events)
-		sqlite3_str_appendf(sql, " LIMIT %llu", (unsigned long long)r->filters.max_events);
+	sqlite3_str_appendall(sql, "INSERT INTO temp.item(ts, chain_id, slice_id)"
+				   " SELECT ts, chain_id, slice_id FROM (");
+	if (r->async)
+		add_chains(r, sql);
+	if (r->async && !cw_filters_chain(&r->filters))
+		sqlite3_str_appendall(sql, " UNION ALL ");
+	if (!r->async || !cw_filters_chain(&r->filters))
+		add_calls(r, sql);
+	sqlite3_str_appendall(sql, ") ORDER BY seq, ts, chain_id, slice_id LIMIT ?2");
 	return sqlite3_str_finish(sql);
 }
 
-int cw_report_select(struct cw_report *r)
+static int run_select(struct cw_report *r, uint64_t limit)
 {
-	sqlite3_stmt *stmt = NULL;
+	sqlite3_bind_int64(r->select, 2, limit ? (int64_t)limit : -1);
+	sqlite3_step(r->select);
+	if (sqlite3_reset(r->select) == SQLITE_OK)
+		return 0;
+	return cw_fail(-EBADMSG, "cannot query the database: %s", sqlite3_errmsg(r->db));
+}
+
+static int prepare_select(struct cw_report *r)
+{
 	char *sql;
 	int err;
 
 	r->async = cw_query_int(r->db, "SELECT count(*) FROM hop_count", 0) > 0;
-	err = cw_exec(r->db, "CREATE TEMP TABLE item(seq INTEGER PRIMARY KEY, ts INTEGER,"
-			     " chain_id INTEGER, slice_id INTEGER)");
-	if (err)
-		return err;
 	sql = selection(r);
 	if (!sql)
 		return -ENOMEM;
-	err = cw_prepare(r->db, &stmt, sql);
+	err = cw_prepare(r->db, &r->select, sql);
 	sqlite3_free(sql);
-	if (err)
-		return err;
-	if (r->filters.function)
-		sqlite3_bind_text(stmt, 1, r->filters.function, -1, SQLITE_STATIC);
-	sqlite3_step(stmt);
-	if (sqlite3_finalize(stmt) != SQLITE_OK)
-		return cw_fail(-EBADMSG, "cannot query the database: %s", sqlite3_errmsg(r->db));
-	r->chains = cw_query_int(r->db, "SELECT count(chain_id) FROM temp.item", 0);
-	r->calls = cw_query_int(r->db, "SELECT count(*) FROM temp.item WHERE chain_id IS NULL", 0);
-	return 0;
+	if (!err && r->filters.function)
+		sqlite3_bind_text(r->select, 1, r->filters.function, -1, SQLITE_STATIC);
+	return err;
 }
 
-/*
- * Nearest rank: the p-th percentile is the value at place ceil(p * n / 100). plan_hop is NULL for
- * calls alone, whose part is their function.
- */
-int cw_report_latency(struct cw_report *r)
+static const char item_table[] = "CREATE TEMP TABLE item(seq INTEGER PRIMARY KEY, ts INTEGER,"
+				 " chain_id INTEGER, slice_id INTEGER)";
+
+int cw_report_select(struct cw_report *r)
 {
-	return cw_exec(
-		r->db,
-		"CREATE TEMP TABLE latency AS WITH sample(plan_hop, part, ns) AS ("
-		" SELECT e.plan_hop, 'queue', e.dst_ts - e.src_ts"
-		"  FROM temp.item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id)"
-		" UNION ALL SELECT e.plan_hop, 'work', h.end_ts - e.dst_ts"
-		"  FROM temp.item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id)"
-		"  WHERE h.end_ts IS NOT NULL"
-		" UNION ALL SELECT NULL, p.function, s.dur"
-		"  FROM temp.item i JOIN slice s USING(slice_id) JOIN probe p USING(probe_id)"
-		"  WHERE i.chain_id IS NULL AND s.dur IS NOT NULL),"
-		" ranked AS (SELECT plan_hop, part, ns,"
-		"  row_number() OVER (PARTITION BY plan_hop, part ORDER BY ns) AS place,"
-		"  count(*) OVER (PARTITION BY plan_hop, part) AS n FROM sample)"
-		"SELECT plan_hop, part, n, CAST(round(avg(ns)) AS INTEGER) AS avg,"
-		" max(ns) FILTER (WHERE place = (n * 50 + 99) / 100) AS p50,"
-		" CASE WHEN n >= 20 THEN max(ns) FILTER (WHERE place = (n * 95 + 99) / 100) END AS "
-		"p95,"
-		" CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END "
-		"AS p99,"
-		" max(ns) AS max FROM ranked GROUP BY plan_hop, part");
+	int err = cw_exec(r->db, item_table);
+
+	if (!err)
+		err = prepare_select(r);
+	if (!err)
+		err = run_select(r, r->filters.max_events);
+	sqlite3_finalize(r->select);
+	r->select = NULL;
+	return err;
+}
+
+int cw_report_live_begin(struct cw_report *r)
+{
+	int err = cw_exec(r->db, item_table);
+
+	r->live = true;
+	return err ? err
+		   : cw_exec(r->db, "CREATE TEMP TABLE fresh(seq INTEGER PRIMARY KEY,"
+				    " chain_id INTEGER, slice_id INTEGER)");
+}
+
+int cw_report_live_again(struct cw_report *r, uint64_t limit)
+{
+	int err = r->select ? 0 : prepare_select(r);
+
+	if (!err)
+		err = cw_exec(r->db, "DELETE FROM temp.item");
+	return err ? err : run_select(r, limit);
 }

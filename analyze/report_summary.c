@@ -36,15 +36,10 @@ static void head_line(struct cw_report *r, struct cw_text *t, const char *label,
 	cw_line_end(t);
 }
 
-static void head_time(struct cw_report *r, struct cw_text *t)
+static void head_host(struct cw_report *r, struct cw_text *t)
 {
-	int64_t start = cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0);
-	int64_t end = cw_query_int(r->db, "SELECT end_ts FROM report_clock", start);
-	char time[CW_TIME_SIZE], duration[CW_DURATION_SIZE], buf[256];
+	char buf[256];
 
-	cw_line_begin(t, 0, CW_BOLD, "capture  ");
-	cw_field(t, CW_BOLD, "%s", cw_wall_time(time, t, start));
-	cw_field(t, CW_PLAIN, "for %s", cw_duration(duration, end - start));
 	if (info(r->db, "host", buf, sizeof(buf)))
 		cw_field(t, CW_PLAIN, "on %s", buf);
 	/* The release is enough; the rest names the kernel's builder. */
@@ -52,6 +47,18 @@ static void head_time(struct cw_report *r, struct cw_text *t)
 		cw_field(t, CW_PLAIN, "Linux %.*s", (int)strcspn(buf, " "), buf);
 	if (info(r->db, "arch", buf, sizeof(buf)))
 		cw_field(t, CW_PLAIN, "%s", buf);
+}
+
+static void head_time(struct cw_report *r, struct cw_text *t)
+{
+	int64_t start = cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0);
+	int64_t end = cw_query_int(r->db, "SELECT end_ts FROM report_clock", start);
+	char time[CW_TIME_SIZE], duration[CW_DURATION_SIZE];
+
+	cw_line_begin(t, 0, CW_BOLD, "capture  ");
+	cw_field(t, CW_BOLD, "%s", cw_wall_time(time, t, start));
+	cw_field(t, CW_PLAIN, "for %s", cw_duration(duration, end - start));
+	head_host(r, t);
 	cw_line_end(t);
 }
 
@@ -144,16 +151,42 @@ static void head_filters(struct cw_report *r, struct cw_text *t)
 	cw_line_end(t);
 }
 
-void cw_report_head(struct cw_report *r, struct cw_text *t)
+static void head_rest(struct cw_report *r, struct cw_text *t)
 {
-	head_time(r, t);
-	head_line(r, t, "command", "cmdline");
 	head_line(r, t, "ended", "end_text");
 	head_events(r, t);
 	head_problems(r, t);
 	print_losses(r, t);
+}
+
+void cw_report_head(struct cw_report *r, struct cw_text *t)
+{
+	head_time(r, t);
+	head_line(r, t, "command", "cmdline");
+	head_rest(r, t);
 	head_filters(r, t);
 	fputc('\n', t->out);
+}
+
+void cw_report_live_head(struct cw_report *r, struct cw_text *t)
+{
+	char time[CW_TIME_SIZE];
+
+	cw_line_begin(t, 0, CW_BOLD, "following");
+	cw_field(
+		t, CW_BOLD, "%s",
+		cw_wall_time(time, t, cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0)));
+	head_host(r, t);
+	cw_line_end(t);
+	head_line(r, t, "command", "cmdline");
+	head_filters(r, t);
+	fputc('\n', t->out);
+}
+
+void cw_report_live_end(struct cw_report *r, struct cw_text *t)
+{
+	head_time(r, t);
+	head_rest(r, t);
 }
 
 /* ---- summary ------------------------------------------------------------------------------------
@@ -266,49 +299,47 @@ static int anomalies(struct cw_report *r, struct cw_text *t)
 
 static void chain_counts(struct cw_report *r, struct cw_text *t)
 {
+	int64_t shown = cw_tally(r->db, "shown_chains"), all = cw_tally(r->db, "chains");
+	int64_t incomplete = cw_tally(r->db, "shown_incomplete");
+	int64_t flagged = cw_tally(r->db, "shown_flagged");
+	int64_t calls = cw_tally(r->db, "shown_calls");
 	char buf[CW_DURATION_SIZE];
-	int64_t all = cw_query_int(r->db, "SELECT count(*) FROM path", 0);
-	int64_t incomplete = cw_query_int(r->db,
-					  "SELECT count(*) FROM temp.item JOIN path"
-					  " USING(chain_id) WHERE NOT complete",
-					  0);
-	int64_t flagged = cw_query_int(r->db,
-				       "SELECT count(*) FROM temp.item JOIN path"
-				       " USING(chain_id) WHERE flags <> ''",
-				       0);
 
-	cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, r->chains));
-	if (all != r->chains)
+	cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, shown));
+	if (all != shown)
 		cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
 	cw_field(t, CW_BOLD, "chains");
 	if (incomplete)
 		cw_field(t, CW_WARN, "incomplete=%s", cw_number(buf, incomplete));
 	if (flagged)
 		cw_field(t, CW_WARN, "flagged=%s", cw_number(buf, flagged));
-	if (r->calls)
+	if (calls)
 		cw_field(t, CW_PLAIN, "and %s calls of the target without one",
-			 cw_number(buf, r->calls));
+			 cw_number(buf, calls));
+	cw_line_end(t);
+}
+
+static void call_counts(struct cw_report *r, struct cw_text *t)
+{
+	int64_t shown = cw_tally(r->db, "shown_calls"), all = cw_tally(r->db, "calls");
+	char buf[CW_DURATION_SIZE];
+
+	cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, shown));
+	if (all != shown)
+		cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
+	cw_field(t, CW_BOLD, "calls");
 	cw_line_end(t);
 }
 
 int cw_report_summary(struct cw_report *r, struct cw_text *t)
 {
-	char buf[CW_DURATION_SIZE];
-	int err = cw_report_latency(r);
+	int err = 0;
 
-	if (err)
-		return err;
 	if (r->async) {
 		chain_counts(r, t);
 		err = hop_summary(r, t);
 	} else {
-		int64_t all = cw_query_int(r->db, "SELECT count(*) FROM slice", 0);
-
-		cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, r->calls));
-		if (all != r->calls)
-			cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
-		cw_field(t, CW_BOLD, "calls");
-		cw_line_end(t);
+		call_counts(r, t);
 	}
 	if (!err)
 		err = call_summary(r, t);

@@ -3,12 +3,17 @@
 #include <errno.h>
 #include "report.h"
 
-/* What an earlier write failed with. */
-static int write_error(FILE *out)
+int cw_write_error(FILE *out)
 {
 	if (!ferror(out))
 		return 0;
 	return errno ? -errno : -EIO;
+}
+
+void cw_report_clock(sqlite3 *db, struct cw_text *t)
+{
+	t->wall_offset_ns = cw_query_int(db, "SELECT wall_offset_ns FROM report_clock", 0);
+	t->utc_offset_s = cw_query_int(db, "SELECT utc_offset_s FROM report_clock", 0);
 }
 
 static int print_blocks(struct cw_report *r, struct cw_text *t)
@@ -25,7 +30,7 @@ static int print_blocks(struct cw_report *r, struct cw_text *t)
 		err = cw_block_print(blocks, sqlite3_column_int64(items, 0),
 				     sqlite3_column_int64(items, 1));
 		if (!err)
-			err = write_error(r->out);
+			err = cw_write_error(r->out);
 	}
 	sqlite3_finalize(items);
 	cw_blocks_free(blocks);
@@ -38,12 +43,11 @@ int cw_report_text(struct cw_report *r)
 	int err;
 
 	cw_text_init(&t, r->out, r->color);
-	t.wall_offset_ns = cw_query_int(r->db, "SELECT wall_offset_ns FROM report_clock", 0);
-	t.utc_offset_s = cw_query_int(r->db, "SELECT utc_offset_s FROM report_clock", 0);
+	cw_report_clock(r->db, &t);
 	errno = 0;
 	cw_report_head(r, &t);
 	err = print_blocks(r, &t);
 	if (!err)
 		err = cw_report_summary(r, &t);
-	return err ? err : write_error(r->out);
+	return err ? err : cw_write_error(r->out);
 }

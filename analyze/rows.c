@@ -214,14 +214,16 @@ static uint64_t key_of(const struct batch *b, const struct table *t, uint32_t ro
 	return b->words[row * t->stride + 1];
 }
 
-/* By the first column; the rows are nearly in its order already. */
+/* By the first column, when it is a number; the rows are nearly in its order already. */
 static void order_rows(struct cw_rows *r, const struct batch *b, const struct table *t)
 {
+	bool number = specs[b->table].columns[0] == 'i';
+
 	for (uint32_t i = 0; i < b->rows; i++) {
 		uint64_t key = key_of(b, t, i);
 		uint32_t k = i, moved = 0;
 
-		while (k && key_of(b, t, r->order[k - 1]) > key && moved++ < 64) {
+		while (number && k && key_of(b, t, r->order[k - 1]) > key && moved++ < 64) {
 			r->order[k] = r->order[k - 1];
 			k--;
 		}

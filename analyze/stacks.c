@@ -218,6 +218,11 @@ static void forget(struct cw_trace *t)
 	}
 }
 
+bool cw_stack_known(const struct cw_trace *t, uint64_t id)
+{
+	return cw_htab_first(&t->stacks->stacks, id) != NULL;
+}
+
 uint64_t cw_stacks_waiting(const struct cw_trace *t)
 {
 	return t->stacks->nwaiting ? t->stacks->waiting[0].rec->h.ts : UINT64_MAX;

@@ -497,6 +497,11 @@ void cw_stitch_open_refs(const struct cw_trace *t, uint64_t before_ts,
 				each_edge(cw_call_at(task, i)->step->link, refs);
 }
 
+int cw_stitch_check(struct cw_trace *t)
+{
+	return t->restitch ? cw_hops_check(t, &started(t)->hops) : 0;
+}
+
 static int finish(struct cw_trace *t)
 {
 	struct cw_stitch *st = started(t);
@@ -510,7 +515,7 @@ static int finish(struct cw_trace *t)
 			close_open(t, x, &st->hops.h[i].open_at_end, "open at end");
 		}
 	}
-	return t->restitch ? cw_hops_check(t, &st->hops) : 0;
+	return cw_stitch_check(t);
 }
 
 static int flush(struct cw_trace *t)

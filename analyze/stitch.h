@@ -18,4 +18,7 @@ struct cw_open_refs {
 void cw_stitch_open_refs(const struct cw_trace *t, uint64_t before_ts,
 			 const struct cw_open_refs *refs);
 
+/* -EINVAL, having said so in t->err, when a hop names a function that was not recorded. */
+int cw_stitch_check(struct cw_trace *t);
+
 #endif

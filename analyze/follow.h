@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Following a capture while it is written. Only follow*.c includes this. */
+#ifndef CW_FOLLOW_H
+#define CW_FOLLOW_H
+
+#include "passes.h"
+#include "report.h"
+
+/* ---- input: follow_input.c --------------------------------------------------------------------
+ */
+
+struct cw_tail;
+
+/*
+ * Open a stream ("-" is standard input), or a file that may still grow, and give a descriptor to
+ * read it from, which ends when nobody writes any more. Says what failed.
+ */
+int cw_tail_open(struct cw_tail **out, const char *path, int *fd);
+
+/* The recorder has stopped: what is in the file is all. */
+void cw_tail_last(struct cw_tail *t);
+
+/* Closes the descriptor, too: free the reader first. */
+void cw_tail_free(struct cw_tail *t);
+
+/* ---- the window: follow_window.c --------------------------------------------------------------
+ * Rows of the followed database that somebody may still ask for; all others are deleted.
+ */
+struct cw_window;
+
+int cw_window_new(struct cw_window **out, sqlite3 *db);
+void cw_window_free(struct cw_window *w);
+
+/* A stack or file that the passes have forgotten at ts; its rows go when nothing refers to them. */
+void cw_window_gone_stack(struct cw_window *w, uint64_t stack_id, uint64_t ts);
+void cw_window_gone_file(struct cw_window *w, uint64_t file_id, uint64_t ts);
+
+/* Note how far the rows go at time ts of the events; at least once a second. */
+int cw_window_mark(struct cw_window *w, const struct cw_trace *t, uint64_t ts);
+
+/* Delete what is not needed any more: all that ended before now was printed. */
+int cw_window_prune(struct cw_window *w, const struct cw_trace *t, uint64_t now);
+
+/* ---- totals: follow_totals.c ------------------------------------------------------------------
+ * Counts over the whole run, of rows that are deleted on the way. Durations go into histograms:
+ * counts, averages and maxima are exact, percentiles within 0.4 %.
+ */
+struct cw_sums;
+
+int cw_sums_new(struct cw_sums **out, sqlite3 *db);
+void cw_sums_free(struct cw_sums *s);
+
+/* A call ended; reason as in slice.no_return, NULL: it returned. The text must stay. */
+void cw_sums_call(struct cw_sums *s, uint32_t probe_id, const char *reason);
+
+/* Count the rows that are new since the last time, and the items (temp.item). */
+int cw_sums_rows(struct cw_sums *s);
+int cw_sums_items(struct cw_sums *s);
+
+/* Make the tables that a summary is printed from; see CW_TALLY_SCHEMA. All rows were inserted. */
+int cw_sums_write(struct cw_sums *s);
+
+#endif
