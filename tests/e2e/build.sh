@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 cd "$here/.." || exit 1
 # The build folder by the name it was built under: the dependency files know no other.
-B=$(sed -n '1s@/format/reader.o:.*@' "$build/format/reader.d")
+B=$(sed -n "1s,/format/reader.o:.*,,p" "$build/format/reader.d")
+[ -n "$B" ] || { fail "no dependency file in $build"; finish; }
 
 make -s B="$B" install PREFIX=/usr DESTDIR="$tmp/root" >"$tmp/log" 2>&1 || fail "install: $(tail -n 3 "$tmp/log")"
 for file in bin/callweave-record bin/callweave-analyze share/doc/callweave/README.md share/doc/callweave/LICENSE; do
