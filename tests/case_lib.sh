@@ -31,7 +31,8 @@ run_case() { # NAME
 	chmod 777 "$work"
 	ln -s "$examples" "$work/examples"
 	{
-		echo 'sudo() { "$@"; }'
+		# What a command left running ends with the last one.
+		echo 'trap "kill \$(jobs -p) 2>/dev/null || :" EXIT; sudo() { "$@"; }'
 		case_commands "$text"
 	} >"$tmp/commands"
 	[ "$(wc -l <"$tmp/commands")" -gt 3 ] || fail "no commands found in $text"
