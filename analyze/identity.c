@@ -17,7 +17,8 @@ struct cw_identity {
 	struct cw_htab processes, threads; /* the current meaning of each id */
 	struct cw_proc *oldest_process, *newest_process;
 	struct cw_task *oldest_thread, *newest_thread;
-	uint64_t upids, utids; /* numbers given out */
+	uint64_t kept, swept_at; /* threads kept; events when they were last looked through */
+	uint64_t upids, utids;   /* numbers given out */
 };
 
 /* Start times agree: equal, unknown, or equal but for /proc's rounding. */
@@ -225,6 +226,7 @@ static struct cw_task *thread_new(struct cw_trace *t, uint32_t pid, uint32_t tid
 	task->process->nthreads++;
 	task->tid = tid;
 	task->utid = ++id->utids;
+	id->kept++;
 	task->epoch = t->epoch;
 	task->start_ts = ts;
 	task->current = true;
@@ -244,6 +246,7 @@ static void thread_free(struct cw_trace *t, struct cw_task *task)
 	*(task->older ? &task->older->newer : &id->oldest_thread) = task->newer;
 	*(task->newer ? &task->newer->older : &id->newest_thread) = task->older;
 	task->process->nthreads--;
+	id->kept--;
 	free(task);
 }
 
@@ -505,6 +508,10 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 	struct cw_task *task, *next_task;
 	struct cw_proc *p, *next_proc;
 
+	/* Each event pays for looking at a few: clocks that leap must not make that quadratic. */
+	if (t->totals.events - id->swept_at < id->kept / 8)
+		return;
+	id->swept_at = t->totals.events;
 	for (task = id->oldest_thread; task; task = next_task) {
 		next_task = task->newer;
 		forget(t, task, ts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Owns the ranges of loss. They come in the order of their beginnings; the greatest end so far,
- * kept with each, tells how far back a range can matter. Must not know what the lost would have
- * said.
+ * Owns the ranges of loss, mostly in the order of their beginnings. The greatest end so far, kept
+ * with each range, tells how far back one can matter, and that of a block which to pass over. Must
+ * not know what the lost would have said.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,15 +13,52 @@
 #define KEPT_NS 120000000000ull /* a followed capture knows losses one by one for so long */
 
 struct range {
+	uint64_t key; /* ts, or that of the range before when it came late: keys never go down */
 	uint64_t ts, end_ts, count, types;
 	uint64_t greatest_end; /* of this one and all before it */
 	uint32_t cpu;
 };
 
+#define BLOCK 64u
+
 struct cw_losses {
-	struct range *r; /* by ts */
+	struct range *r; /* by key */
 	size_t n, cap;
+	uint64_t *block_end; /* greatest end of each BLOCK ranges */
+	size_t nblocks, blocks_cap;
 };
+
+static void append(struct cw_losses *l, struct range r)
+{
+	const struct range *last = l->n ? &l->r[l->n - 1] : NULL;
+	uint64_t *block;
+
+	r.key = last && last->key > r.ts ? last->key : r.ts;
+	r.greatest_end = last && last->greatest_end > r.end_ts ? last->greatest_end : r.end_ts;
+	if (l->n % BLOCK == 0) {
+		cw_reserve(l->block_end, l->nblocks, l->blocks_cap);
+		l->block_end[l->nblocks++] = 0;
+	}
+	block = &l->block_end[l->nblocks - 1];
+	if (*block < r.end_ts)
+		*block = r.end_ts;
+	cw_reserve(l->r, l->n, l->cap);
+	l->r[l->n++] = r;
+}
+
+/* The range before index i that may reach to from, as an index + 1; 0 when there is none. */
+static size_t reaching(const struct cw_losses *l, size_t i, uint64_t from)
+{
+	while (i && l->r[i - 1].greatest_end >= from) {
+		if (i % BLOCK == 0 && l->block_end[i / BLOCK - 1] < from)
+			i -= BLOCK;
+		else if (l->r[i - 1].end_ts >= from)
+			return i;
+		else
+			i--;
+	}
+	return 0;
+}
 
 /* Index behind the last range that begins at or before ts. */
 static size_t behind(const struct cw_losses *l, uint64_t ts)
@@ -31,7 +68,7 @@ static size_t behind(const struct cw_losses *l, uint64_t ts)
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (l->r[mid].ts <= ts)
+		if (l->r[mid].key <= ts)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -45,8 +82,8 @@ bool cw_loss_touches(const struct cw_trace *t, uint64_t from, uint64_t to, uint6
 
 	if (!l->n || l->r[l->n - 1].greatest_end < from)
 		return false;
-	for (size_t i = behind(l, to); i-- && l->r[i].greatest_end >= from;)
-		if (l->r[i].end_ts >= from && l->r[i].types & types)
+	for (size_t i = reaching(l, behind(l, to), from); i; i = reaching(l, i - 1, from))
+		if (l->r[i - 1].types & types)
 			return true;
 	return false;
 }
@@ -59,11 +96,11 @@ uint64_t cw_loss_within(const struct cw_trace *t, uint64_t from, uint64_t to, ui
 
 	if (!l->n || l->r[l->n - 1].greatest_end < from)
 		return 0;
-	for (size_t i = behind(l, to); i-- && l->r[i].greatest_end >= from;) {
-		const struct range *r = &l->r[i];
+	for (size_t i = reaching(l, behind(l, to), from); i; i = reaching(l, i - 1, from)) {
+		const struct range *r = &l->r[i - 1];
 		uint64_t a = r->ts > from ? r->ts : from, b = r->end_ts < to ? r->end_ts : to;
 
-		if (r->end_ts < from || !(r->types & types) ||
+		if (!(r->types & types) ||
 		    (cpu != CW_ANY_CPU && r->cpu != CW_ANY_CPU && r->cpu != cpu))
 			continue;
 		if (!count || a < *lo)
@@ -111,6 +148,18 @@ static void write_row(struct cw_trace *t, const struct cw_lost *lost)
 	w[5] = lost->count;
 }
 
+/* One range for two: wider than the truth, never narrower. */
+static void join(struct range *r, const struct range *other)
+{
+	r->types |= other->types;
+	r->count += other->count;
+	r->cpu = CW_ANY_CPU;
+	if (other->ts < r->ts)
+		r->ts = other->ts;
+	if (other->end_ts > r->end_ts)
+		r->end_ts = other->end_ts;
+}
+
 static int event(struct cw_trace *t, const struct cw_rec *rec)
 {
 	const struct cw_lost *lost = (const void *)rec;
@@ -118,27 +167,17 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 	struct range new = {
 		.ts = rec->ts,
 		.end_ts = lost->end_ts,
-		.count = lost->count ? lost->count : UINT32_MAX,
+		.count = lost->count && lost->count < UINT32_MAX ? lost->count : UINT32_MAX,
 		.types = lost->kind && lost->kind < 64 ? CW_TYPE_BIT(lost->kind) : UINT64_MAX,
 		.cpu = rec->cpu == CW_CPU_NONE ? CW_ANY_CPU : rec->cpu,
 	};
-	size_t at;
 
 	if (lost->end_ts < rec->ts) {
 		t->totals.bad++;
 		return 0;
 	}
 	write_row(t, lost);
-	at = behind(l, rec->ts);
-	cw_reserve(l->r, l->n, l->cap);
-	memmove(&l->r[at + 1], &l->r[at], (l->n - at) * sizeof(*l->r));
-	l->r[at] = new;
-	l->n++;
-	for (; at < l->n; at++) {
-		uint64_t prev = at ? l->r[at - 1].greatest_end : 0;
-
-		l->r[at].greatest_end = l->r[at].end_ts > prev ? l->r[at].end_ts : prev;
-	}
+	append(l, new);
 	return 0;
 }
 
@@ -166,23 +205,22 @@ void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec)
 	write_row(t, &lost);
 }
 
-/* One range instead of all that ended before limit: wider than the truth, never narrower. */
+/* One range instead of all that ended before limit. */
 static void join_old(struct cw_losses *l, uint64_t limit)
 {
-	size_t n = 0;
+	size_t n = 0, total = l->n;
 
 	while (n < l->n && l->r[n].greatest_end < limit)
 		n++;
 	if (n < 2)
 		return;
-	for (size_t i = 1; i < n; i++) {
-		l->r[0].types |= l->r[i].types;
-		l->r[0].count += l->r[i].count < UINT32_MAX ? l->r[i].count : UINT32_MAX;
-	}
-	l->r[0].end_ts = l->r[0].greatest_end = l->r[n - 1].greatest_end;
-	l->r[0].cpu = CW_ANY_CPU;
-	memmove(&l->r[1], &l->r[n], (l->n - n) * sizeof(*l->r));
-	l->n -= n - 1;
+	for (size_t i = 1; i < n; i++)
+		join(&l->r[0], &l->r[i]);
+	l->n = 1;
+	l->nblocks = 1;
+	l->r[0].greatest_end = l->block_end[0] = l->r[0].end_ts;
+	for (size_t i = n; i < total; i++)
+		append(l, l->r[i]);
 }
 
 static void watermark(struct cw_trace *t, uint64_t ts)
@@ -202,8 +240,10 @@ static int begin(struct cw_trace *t)
 
 static void release(struct cw_trace *t)
 {
-	if (t->losses)
+	if (t->losses) {
 		free(t->losses->r);
+		free(t->losses->block_end);
+	}
 	free(t->losses);
 	t->losses = NULL;
 }
