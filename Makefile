@@ -62,6 +62,7 @@ SKEL_USERS   := $(if $(call users,record/*.h,callweave.skel.h),$(RECORD_SRC),$(c
 SCHEMA_USERS := $(call users,analyze/*.c tests/unit/*.c,schema.inc)
 $(call objs,$(SKEL_USERS)) $(call asan_objs,$(SKEL_USERS)): | $(B)/callweave.skel.h
 $(call objs,$(SCHEMA_USERS)) $(call asan_objs,$(SCHEMA_USERS)): | $(B)/schema.inc
+$(B)/analyze/report_html.o $(B)/asan/analyze/report_html.o: | $(B)/report.inc
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -71,6 +72,12 @@ $(B)/%.o: %.c
 $(B)/schema.inc: $(SCHEMA)
 	@mkdir -p $(@D)
 	cat $(SCHEMA) | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' >$@
+
+# So is each file of the HTML report, with its name.
+REPORT_ASSETS := $(sort $(wildcard analyze/report/*))
+$(B)/report.inc: $(REPORT_ASSETS)
+	@mkdir -p $(@D)
+	for f in $^; do echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/?/\\?/g; s/^/"/; s/$$/\\n"/' $$f; echo "},"; done >$@
 
 RECORD_LIBS  := -lbpf -lelf -lz -lzstd -lyaml -lcapstone -liberty -lpthread
 ANALYZE_LIBS := -lsqlite3 -ldw -lelf -lz -lzstd -lyaml -liberty -lpthread -lm
@@ -151,7 +158,7 @@ install:
 C_FILES := $(wildcard format/*.[ch] record/*.[ch] analyze/*.[ch] analyze/*/*.[ch] bpf/*.[ch] tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(C_FILES)
-lint: $(B)/callweave.skel.h $(B)/schema.inc
+lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -Iformat -I$(B) \

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "commands.h"
 #include "report.h"
+#include "report_html.h"
 
 static const char doc[] =
 	"Show chains, calls and what delayed them. CAPTURE is a file of callweave-record, '-' for "
@@ -12,6 +13,7 @@ static const char doc[] =
 	"  callweave-analyze trace.cwc --min-total-ms 100 --max-events 10\n"
 	"  callweave-analyze trace.cwc --from 2.5 --to 3 --function write_result\n"
 	"  callweave-analyze trace.cwc --format jsonl | jq .total_ns\n"
+	"  callweave-analyze trace.cwc --format html -o report.html\n"
 	"  callweave-analyze trace.cwc --async-hop put,2,work,1\n"
 	"  callweave-record -p 1234 -o - work | callweave-analyze -\n";
 
@@ -60,7 +62,9 @@ static int run(struct args *a)
 		err = cw_report_totals(r);
 	if (err || cw_report_open_output(r))
 		return 1;
-	err = r->format == CW_FORMAT_TEXT ? cw_report_text(r) : cw_report_rows(r);
+	err = r->html                       ? cw_report_html(r)
+	      : r->format == CW_FORMAT_TEXT ? cw_report_text(r)
+					    : cw_report_rows(r);
 	return cw_report_close_output(r, err);
 }
 

@@ -35,6 +35,7 @@ struct cw_report {
 	sqlite3 *db;
 	struct cw_filters filters;
 	enum cw_format format;
+	bool html; /* instead of format */
 	enum cw_color color;
 	const char *output; /* path; NULL or "-": standard output */
 	FILE *out;

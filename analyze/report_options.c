@@ -23,7 +23,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Output:", 1},
-	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or csv", 0},
+	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), csv, or html", 0},
 	{"output", 'o', "FILE", 0, "Write the report to FILE instead of standard output", 0},
 	{"color", OPT_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is respected",
 	 0},
@@ -121,8 +121,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_FORMAT:
-		if (cw_format_parse(arg, &r->format))
-			argp_error(state, "--format %s: give text, jsonl or csv", arg);
+		r->html = !strcmp(arg, "html");
+		if (!r->html && cw_format_parse(arg, &r->format))
+			argp_error(state, "--format %s: give text, jsonl, csv or html", arg);
 		return 0;
 	case 'o':
 		r->output = arg;
