@@ -85,6 +85,22 @@ recorder_ready() { # LOG PID: it says so, or it is gone
 	grep -qi 'recording' "$1" || ! kill -0 "$2"
 }
 
+# Start a recorder and wait until it records: its id in recorder_pid, what it says in LOG.
+start_recorder() { # LOG OPTIONS...
+	local log=$1
+	shift
+	: >"$log" # an earlier recorder's words must not be taken for this one's
+	"$record" "$@" >"$log" 2>&1 &
+	recorder_pid=$!
+	pids+=("$recorder_pid")
+	wait_for recorder_ready "$log" $recorder_pid
+}
+
+# Ticks of CPU time that a hypervisor took from this machine: in no thread's clock and no scheduler event.
+stolen() {
+	awk '$1 == "cpu" { print $9 }' /proc/stat
+}
+
 # Record a running workload by its PID, from before its start to its end.
 # record_pid NAME WORKLOAD [ITS OPTIONS] -- [RECORDER OPTIONS]; leaves NAME.cwc, NAME.truth, NAME.log
 record_pid() {
@@ -96,19 +112,18 @@ record_pid() {
 	done
 	shift
 	rm -f "$tmp/$name.go"
+	stolen >"$tmp/$name.stolen"
 	"$workloads/$program" --start-file "$tmp/$name.go" --truth "$tmp/$name.truth" "${target[@]}" \
 		>"$tmp/$name.out" 2>&1 &
 	target_pid=$!
 	pids+=("$target_pid")
 	wait_for grep -q PID "$tmp/$name.out"
-	"$record" -p $target_pid -o "$tmp/$name.cwc" "$@" >"$tmp/$name.log" 2>&1 &
-	recorder_pid=$!
-	pids+=("$recorder_pid")
-	wait_for recorder_ready "$tmp/$name.log" $recorder_pid
+	start_recorder "$tmp/$name.log" -p $target_pid -o "$tmp/$name.cwc" "$@"
 	: >"$tmp/$name.go"
 	wait $target_pid
 	wait $recorder_pid
 	status=$?
+	stolen >>"$tmp/$name.stolen"
 	expect "$name: recorder's exit status" $status 0
 	[ $status = 0 ] || cat "$tmp/$name.log"
 	forget $target_pid $recorder_pid
@@ -123,9 +138,11 @@ record_exec() {
 		shift
 	done
 	shift
+	stolen >"$tmp/$name.stolen"
 	"$record" -o "$tmp/$name.cwc" "$@" --exec "$workloads/$program" -- --truth "$tmp/$name.truth" \
 		"${target[@]}" >"$tmp/$name.out" 2>"$tmp/$name.log"
 	status=$?
+	stolen >>"$tmp/$name.stolen"
 	expect "$name: recorder's exit status" $status 0
 	[ $status = 0 ] || cat "$tmp/$name.log"
 }
@@ -162,9 +179,11 @@ query() { # NAME SQL
 
 # Check every chain of NAME against the truth; see chains.sql. The figures go to NAME.figures.
 check_chains() { # NAME
-	local name=$1 line what got relation limit
+	local name=$1 what got relation limit
 	cp "$tmp/$name.db" "$tmp/$name.work.db"
-	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$name.truth.db' AS t" "$tmp/$name.work.db" \
+	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$name.truth.db' AS t" \
+		-cmd ".parameter set :stolen $(($(tail -n 1 "$tmp/$name.stolen") - $(head -n 1 "$tmp/$name.stolen")))" \
+		"$tmp/$name.work.db" \
 		<"$here/e2e/chains.sql" >"$tmp/$name.figures" || fail "$name: the comparison failed"
 	[ -s "$tmp/$name.figures" ] || fail "$name: the comparison gave nothing"
 	while IFS='|' read -r what got relation limit; do

@@ -6,7 +6,7 @@ need_tracing
 
 hops=(--async-hop enqueue_request,2,process_request,1 --async-hop enqueue_storage_task,2,write_result,1)
 for how in pid exec; do
-	record_$how $how trace_async_test --count 120 -- "${hops[@]}" write_result
+	record_$how $how trace_async_test --count 400 -- "${hops[@]}" write_result
 	import $how && check_chains $how
 done
 
@@ -15,5 +15,5 @@ done
 	>"$tmp/auto.log" 2>&1 || fail "import with one hop, argument auto: $(cat "$tmp/auto.log")"
 expect "one hop, argument found" "$(sqlite3 "$tmp/auto.db" \
 	"SELECT count(*), min(hop_count), max(hop_count), (SELECT group_concat(DISTINCT target_arg) FROM hop) FROM chain")" \
-	"120|1|1|1"
+	"400|1|1|1"
 finish

@@ -78,5 +78,6 @@ SELECT 'work: median error, ns',
 SELECT 'work: p99 error, ns',
 	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
 	'<=', 1000000;
+-- Time that the hypervisor stole is excepted: where it took some, up to 4 of 100 may be off.
 SELECT 'on-CPU off by more than 50 us or 2 %, of 100',
-	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', 1;
+	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', CASE WHEN :stolen > 0 THEN 4 ELSE 1 END;

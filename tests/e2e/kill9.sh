@@ -11,10 +11,8 @@ wait_for grep -q PID "$tmp/out"
 worst=0
 RANDOM=42
 for ((i = 0; i < 10; i++)); do
-	"$record" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/k.cwc" handle_item >"$tmp/log" 2>&1 &
-	recorder=$!
-	pids+=($recorder)
-	wait_for recorder_ready "$tmp/log" $recorder
+	start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/k.cwc" handle_item
+	recorder=$recorder_pid
 	sleep "0.$((400 + RANDOM % 599))"
 	killed=$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)
 	kill -KILL $recorder
@@ -36,10 +34,8 @@ note "at most $worst ms missing in 10 kills"
 
 # A second Ctrl-C ends at once, and the file is still readable. The first closes the file.
 for times in 1 2; do
-	"$record" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item >"$tmp/log" 2>&1 &
-	recorder=$!
-	pids+=($recorder)
-	wait_for recorder_ready "$tmp/log" $recorder
+	start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item
+	recorder=$recorder_pid
 	sleep 0.5
 	kill -INT $recorder
 	[ $times = 2 ] && kill -INT $recorder 2>/dev/null
