@@ -347,18 +347,22 @@ void cw_database_say_losses(sqlite3 *db, const char *name)
 
 	if (sqlite3_prepare_v2(db,
 			       "SELECT coalesce(sum(count), 'an unknown number of'), kind, reason,"
-			       " (min(ts) - t) / 1e9, (max(end_ts) - t) / 1e9 FROM loss,"
-			       " (SELECT coalesce(start_ts, 0) AS t FROM report_clock)"
+			       " CASE WHEN max(end_ts) = 9223372036854775807"
+			       "  THEN printf('from %.3f s to the end', (min(ts) - t) / 1e9)"
+			       "  ELSE printf('between %.3f s and %.3f s', (min(ts) - t) / 1e9,"
+			       "   (max(end_ts) - t) / 1e9) END"
+			       " FROM loss, (SELECT coalesce(start_ts, 0) AS t FROM report_clock)"
 			       " GROUP BY kind, reason ORDER BY kind, reason",
 			       -1, &s, NULL) != SQLITE_OK)
 		return;
 	while (sqlite3_step(s) == SQLITE_ROW) {
 		const char *kind = (const char *)sqlite3_column_text(s, 1);
 
-		cw_say("%s: %s %s records were lost between %.3f s and %.3f s (%s)", name,
+		cw_say("%s: %s %s records were lost %s (%s)", name,
 		       (const char *)sqlite3_column_text(s, 0),
-		       strcmp(kind, "*") ? kind : "further", sqlite3_column_double(s, 3),
-		       sqlite3_column_double(s, 4), (const char *)sqlite3_column_text(s, 2));
+		       strcmp(kind, "*") ? kind : "further",
+		       (const char *)sqlite3_column_text(s, 3),
+		       (const char *)sqlite3_column_text(s, 2));
 	}
 	sqlite3_finalize(s);
 }

@@ -259,7 +259,8 @@ static int take_items(struct follow *f, uint64_t ready)
 				      sqlite3_errmsg(f->report.db));
 	}
 	f->nitems -= n;
-	memmove(f->items, f->items + n, f->nitems * sizeof(*f->items));
+	if (n)
+		memmove(f->items, f->items + n, f->nitems * sizeof(*f->items));
 	return err;
 }
 
@@ -438,7 +439,7 @@ static int open_database(struct follow *f)
 		return cw_fail(-EIO, "cannot make a temporary database");
 	sqlite3_exec(f->report.db,
 		     "PRAGMA page_size=4096; PRAGMA main.journal_mode=off;"
-		     "PRAGMA synchronous=off; PRAGMA cache_size=-65536; PRAGMA temp_store=memory;"
+		     "PRAGMA synchronous=off; PRAGMA cache_size=-32768; PRAGMA temp_store=memory;"
 		     "PRAGMA temp.journal_mode=off; PRAGMA locking_mode=exclusive",
 		     NULL, NULL, NULL);
 	return 0;

@@ -17,6 +17,7 @@
 #include "say.h"
 
 #define LOOK_AGAIN_NS 50000000l
+#define PIPE_SIZE     (1 << 20) /* what anybody may have; a second or two of a busy stream */
 #define PIECE         65536u
 
 struct cw_tail {
@@ -117,6 +118,7 @@ int cw_tail_open(struct cw_tail **out, const char *path, int *fd)
 		return cw_fail(err, "cannot open %s: %s", path, strerror(-err));
 	}
 	*fd = t->running ? t->pipe[0] : t->fd;
+	fcntl(*fd, F_SETPIPE_SZ, PIPE_SIZE); /* fails on what is no pipe, which does no harm */
 	*out = t;
 	return 0;
 }

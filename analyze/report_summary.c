@@ -124,9 +124,12 @@ static void print_losses(struct cw_report *r, struct cw_text *t)
 				      : "unknown number of",
 			      strcmp(kind, "*") ? kind : "records");
 		cw_field(t, CW_WARN, "(%s)", (const char *)sqlite3_column_text(s, 1));
-		cw_field(t, CW_WARN, "between %s and %s after the start",
-			 cw_duration(from, sqlite3_column_int64(s, 3) - start),
-			 cw_duration(to, sqlite3_column_int64(s, 4) - start));
+		cw_duration(from, sqlite3_column_int64(s, 3) - start);
+		if (sqlite3_column_int64(s, 4) == INT64_MAX)
+			cw_field(t, CW_WARN, "from %s after the start to the end", from);
+		else
+			cw_field(t, CW_WARN, "between %s and %s after the start", from,
+				 cw_duration(to, sqlite3_column_int64(s, 4) - start));
 		cw_line_end(t);
 	}
 	sqlite3_finalize(s);
