@@ -37,7 +37,12 @@ for ((try = 1; try <= 4; try++)); do
 done
 at_most "peak resident size of the recorder, KiB" "$peak" 65536
 at_least "peak resident size that was seen, KiB" "$peak" 1000
-at_least "handoffs a second of the workload" "$rate" 28000
+# Nobody holds a rate on a machine whose cores are wanted by many others.
+if awk -v n="$(nproc)" '{ exit !($1 > 2.5 * n) }' /proc/loadavg; then
+	echo "the machine is busy (load $(cut -d ' ' -f 1 /proc/loadavg)): $rate handoffs a second"
+else
+	at_least "handoffs a second of the workload" "$rate" 28000
+fi
 if import full; then
 	expect "events lost" "$(query full "SELECT coalesce(sum(count), 0) FROM loss WHERE reason <> 'contradiction'")" 0
 	# A switch that the kernel did not report (some guests hide what their agent does) is inferred from
