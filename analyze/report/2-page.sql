@@ -230,3 +230,11 @@ SELECT * FROM (SELECT probe_id AS probe, CASE WHEN ret IS NOT NULL THEN printf('
 CREATE TEMP VIEW page_call_stack AS
 SELECT c.probe_id AS probe, c.n, c.ns, (SELECT stack FROM used_stack u WHERE u.stack_id = c.stack_id) AS stack
 FROM top_call_stack c;
+CREATE TEMP TABLE page_wait_reason AS
+WITH w AS (SELECT p.* FROM wait_part p JOIN thread t USING(utid) WHERE t.traced),
+whole AS (SELECT sum(ns) AS ns FROM w),
+part AS (SELECT class, reason, other_utid, sum(ns) AS ns, count(*) AS n FROM w GROUP BY 1, 2, 3)
+SELECT class, reason, sum(n) AS count, sum(ns) AS ns, 1.0 * sum(ns) / (SELECT ns FROM whole) AS share,
+	max(CASE WHEN best = 1 THEN other_utid END) AS other_utid, count(other_utid) AS others
+FROM (SELECT *, row_number() OVER (PARTITION BY class, reason ORDER BY ns DESC) AS best FROM part)
+GROUP BY class, reason ORDER BY 4 DESC LIMIT 40;

@@ -66,16 +66,16 @@ CW.chains.words = function (c) {
 
 CW.chains.columns = [
 	{ id: 'chain', title: 'chain', width: 76, value: c => c.chain, cell: c => '#' + c.chain },
-	{ id: 'start', title: 'began', width: 98, n: true, value: c => c.start, cell: c => CW.about(c.start) },
-	{ id: 'total', title: 'total', width: 98, n: true, value: c => CW.chains.total(c), cell: c => CW.ns(CW.chains.total(c)) },
-	{ id: 'mix', title: 'parts', width: 150, cell: c => CW.mix(CW.chains.parts(c)) },
-	{ id: 'queue', title: 'queue', width: 98, n: true, value: c => c.queue, cell: c => CW.ns(c.queue) },
-	{ id: 'work', title: 'work', width: 98, n: true, value: c => c.work, cell: c => CW.ns(c.work) },
-	{ id: 'dominant', title: 'largest part', width: 210, value: c => CW.chains.dominant(c).text, cell: c => CW.chains.dominant(c).text },
+	{ id: 'start', title: 'began', width: 92, n: true, value: c => c.start, cell: c => CW.about(c.start) },
+	{ id: 'total', title: 'total', width: 112, n: true, value: c => CW.chains.total(c), cell: c => CW.ns(CW.chains.total(c)) },
+	{ id: 'mix', title: 'parts', width: 120, cell: c => CW.mix(CW.chains.parts(c)) },
+	{ id: 'queue', title: 'queue', width: 112, n: true, value: c => c.queue, cell: c => CW.ns(c.queue) },
+	{ id: 'work', title: 'work', width: 112, n: true, value: c => c.work, cell: c => CW.ns(c.work) },
+	{ id: 'dominant', title: 'largest part', width: 220, value: c => CW.chains.dominant(c).text, cell: c => CW.chains.dominant(c).text },
 	{ id: 'thread', title: 'last thread', width: 150, value: c => CW.threadName(c.utid), cell: c => CW.threadName(c.utid) },
-	{ id: 'keys', title: 'keys', width: 210, value: c => CW.chains.hops(c.chain)[0]?.key,
+	{ id: 'evidence', title: 'evidence', width: 92, value: c => CW.chains.evidence(c), cell: c => CW.chains.evidence(c) },
+	{ id: 'keys', title: 'keys', width: 146, value: c => CW.chains.hops(c.chain)[0]?.key,
 		cell: c => h('span', { class: 'mono' }, CW.chains.hops(c.chain).map(x => x.key).join(' ')) },
-	{ id: 'evidence', title: 'evidence', width: 110, value: c => CW.chains.evidence(c), cell: c => CW.chains.evidence(c) },
 ];
 
 CW.chains.matching = function () {
