@@ -67,6 +67,31 @@ fail:
 	return err;
 }
 
+/* ---- signals ------------------------------------------------------------------------------------
+ */
+
+/* The file being built: Ctrl-C must not leave a hundred megabytes behind. */
+static char *volatile being_built;
+
+static void on_signal(int sig)
+{
+	if (being_built)
+		unlink(being_built);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* Remove path when a signal ends the program; NULL: back to what was. */
+static void remove_on_signal(char *path)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	being_built = path;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (signal(signals[i], path ? on_signal : SIG_DFL) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
+}
+
 /* ---- making one ---------------------------------------------------------------------------------
  */
 
@@ -85,9 +110,27 @@ static int set_info(sqlite3 *db, const char *key, const char *value)
 	return rc == SQLITE_OK ? 0 : rc == SQLITE_FULL ? -ENOSPC : -EIO;
 }
 
-/* Import into db, which is empty, and mark it as ours and whole: that comes last. */
+/* Name the frames, until Ctrl-C. *whole is false when it came. */
+static int find_names(sqlite3 *db, const struct cw_open_opts *o, bool *whole)
+{
+	struct cw_open_opts names = *o;
+	int err;
+
+	names.stoppable = true;
+	err = cw_symbolize(db, &names);
+	*whole = err <= 0;
+	if (err > 0)
+		cw_say("interrupted while looking up names: stack frames without one stay without");
+	return err > 0 ? 0 : err;
+}
+
+/*
+ * Import into db, which is empty, and mark it as ours and whole: that comes last. Without all names
+ * it is as good as any, but not found by the key again.
+ */
 static int fill(sqlite3 *db, const struct cw_open_opts *o, const char *key)
 {
+	bool whole = true;
 	char marks[128];
 	int err;
 
@@ -98,7 +141,7 @@ static int fill(sqlite3 *db, const struct cw_open_opts *o, const char *key)
 		     NULL, NULL, NULL);
 	err = cw_import(db, o);
 	if (!err && !o->no_symbols)
-		err = cw_symbolize(db, o);
+		err = find_names(db, o, &whole);
 	if (err)
 		return err;
 	snprintf(marks, sizeof(marks), "PRAGMA application_id=%d; PRAGMA user_version=%d",
@@ -106,7 +149,7 @@ static int fill(sqlite3 *db, const struct cw_open_opts *o, const char *key)
 	if (sqlite3_exec(db, marks, NULL, NULL, NULL) != SQLITE_OK)
 		err = sqlite3_errcode(db) == SQLITE_FULL ? -ENOSPC : -EIO;
 	if (!err)
-		err = set_info(db, "cache_key", key);
+		err = set_info(db, "cache_key", whole ? key : "names are missing");
 	if (!err)
 		err = set_info(db, "imported", "1");
 	return err ? cw_fail(err, "cannot write the database: %s", sqlite3_errmsg(db)) : 0;
@@ -160,28 +203,6 @@ static void take_mode(const char *path, const char *from)
 	umask(mask);
 	if (strcmp(from, "-") != 0 && !stat(from, &st) && S_ISREG(st.st_mode))
 		chmod(path, (st.st_mode & 0444 & ~mask) | 0600);
-}
-
-/* The file being built: Ctrl-C must not leave a hundred megabytes behind. */
-static char *volatile being_built;
-
-static void on_signal(int sig)
-{
-	if (being_built)
-		unlink(being_built);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-/* Remove path when a signal ends the program; NULL: back to what was. */
-static void remove_on_signal(char *path)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-	being_built = path;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (signal(signals[i], path ? on_signal : SIG_DFL) == SIG_IGN)
-			signal(signals[i], SIG_IGN);
 }
 
 /* Build in a temporary file beside path, rename, reopen. -EACCES: nothing can be written there. */

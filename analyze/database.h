@@ -15,6 +15,7 @@ struct cw_open_opts {
 	bool no_cache;                 /* neither read nor keep a cached database */
 	bool no_symbols;               /* leave frames without names */
 	bool progress;                 /* show progress on stderr */
+	bool stoppable;                /* Ctrl-C ends the search for names, not the program */
 	const char *const *debug_dirs; /* searched for module files; ends with NULL; may be NULL */
 	const char *sysroot;           /* prefix for module paths; NULL none */
 };
@@ -42,7 +43,9 @@ bool cw_capture_is_file(const char *path);
 /* Run the passes over a capture into an empty database (schema created here). import.c */
 int cw_import(sqlite3 *db, const struct cw_open_opts *o);
 
-/* Fill frame names (symbol, module.symbols_from/tried) for all frames that have none. symbolize.c
+/*
+ * Fill frame names (symbol, module.symbols_from/tried) for all frames that have none. Returns 0, 1
+ * when it was stopped before all were looked up, or a negative errno, having said why. symbolize.c
  */
 int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o);
 

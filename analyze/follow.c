@@ -153,7 +153,7 @@ static bool update_names(struct follow *f)
 		return false;
 	f->frames = frames;
 	f->blobs = blobs;
-	if (cw_symbolize(db, &f->input.open))
+	if (cw_symbolize(db, &f->input.open) < 0)
 		f->input.open.no_symbols = true; /* it said why; go on without */
 	find_pending(f, before);
 	return true;

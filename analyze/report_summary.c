@@ -195,10 +195,21 @@ void cw_report_live_end(struct cw_report *r, struct cw_text *t)
 /* ---- summary ------------------------------------------------------------------------------------
  */
 
+#define LATENCY_NAME 22
+#define LATENCY_REST 72 /* columns beside the name */
+
+/* Columns for names: fewer on a terminal that is narrow. */
+static int name_width(const struct cw_text *t)
+{
+	int width = t->width ? t->width - LATENCY_REST : LATENCY_NAME;
+
+	return width > LATENCY_NAME ? LATENCY_NAME : width < 5 ? 5 : width;
+}
+
 static void latency_header(struct cw_text *t)
 {
-	cw_line_begin(t, 0, CW_DIM, "  %-22s %9s %11s %11s %11s %11s %11s", "", "n", "average",
-		      "P50", "P95", "P99", "max");
+	cw_line_begin(t, 0, CW_DIM, "  %-*s %9s %11s %11s %11s %11s %11s", name_width(t), "", "n",
+		      "average", "P50", "P95", "P99", "max");
 	cw_line_end(t);
 }
 
@@ -206,7 +217,7 @@ static void latency_row(struct cw_text *t, sqlite3_stmt *s, const char *name)
 {
 	char buf[CW_DURATION_SIZE];
 
-	cw_line_begin(t, 0, CW_PLAIN, "  %-22s %9s", name,
+	cw_line_begin(t, 0, CW_PLAIN, "  %-*s %9s", name_width(t), name,
 		      cw_number(buf, sqlite3_column_int64(s, 2)));
 	for (int col = 3; col <= 7; col++) {
 		bool there = sqlite3_column_type(s, col) != SQLITE_NULL;

@@ -4,6 +4,8 @@
  * writes the rows. Must not know ELF or DWARF.
  */
 #include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,21 +270,47 @@ static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
 	return err;
 }
 
+static struct sigaction before;
+
+/* Another one does what it would have done. */
+static void on_interrupt(int sig)
+{
+	if (cw_symbolize_cancel) {
+		sigaction(sig, &before, NULL);
+		raise(sig);
+	}
+	cw_symbolize_cancel = 1;
+}
+
+static bool catch_interrupts(const struct cw_open_opts *o)
+{
+	struct sigaction ours = {.sa_handler = on_interrupt};
+
+	if (!o || !o->stoppable)
+		return false;
+	sigaction(SIGINT, NULL, &before);
+	return before.sa_handler != SIG_IGN && !sigaction(SIGINT, &ours, NULL);
+}
+
 int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
 {
+	bool caught;
 	int err;
 
 	if (o && o->no_symbols)
 		return 0;
+	caught = catch_interrupts(o);
 	/* A savepoint works inside and outside of a transaction. */
-	if (sqlite3_exec(db, "SAVEPOINT symbolize", NULL, NULL, NULL))
-		return fail_db(db);
-	err = name_kernel(db);
+	err = sqlite3_exec(db, "SAVEPOINT symbolize", NULL, NULL, NULL) ? fail_db(db) : 0;
+	if (!err)
+		err = name_kernel(db);
 	if (!err)
 		err = name_modules(db, o);
 	if (err)
 		sqlite3_exec(db, "ROLLBACK TO symbolize", NULL, NULL, NULL);
 	if (sqlite3_exec(db, "RELEASE symbolize", NULL, NULL, NULL) && !err)
 		err = fail_db(db);
-	return err;
+	if (caught)
+		sigaction(SIGINT, &before, NULL);
+	return err ? err : caught && cw_symbolize_cancel;
 }

@@ -107,7 +107,30 @@ percentiles 99 50 95 null
 percentiles 100 50 95 99
 percentiles 1000 500 950 990
 
-# Colour only when it is asked for; lines as long as they are when nobody looks.
+# On a terminal lines wrap at its width and colours are on; neither without one.
+on_terminal() { # COLUMNS ARGUMENTS...
+	local columns=$1
+	shift
+	script -qec "stty cols $columns; TERM=xterm $(printf '%q ' "$analyze" "$@") 2>/dev/null" /dev/null </dev/null | tr -d '\r'
+}
+plain() { sed 's/\x1b\[[0-9;]*m//g'; }
+for columns in 90 100; do
+	on_terminal $columns "$dir/chains.db" >"$dir/got"
+	grep -q $'\033\[1m' "$dir/got" || { echo "no colour on a terminal"; failed=1; }
+	plain <"$dir/got" >"$dir/plain"
+	longest=$(awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$dir/plain")
+	[ "$longest" -gt $((columns / 2)) ] && [ "$longest" -le $columns ] || {
+		echo "longest line on a terminal of $columns columns: $longest"
+		failed=1
+	}
+	# The same words in the same order, but for source paths that are cut to fit.
+	tr -s ' \n' '\n' <"$dir/plain" | grep -v / >"$dir/words"
+	"$analyze" "$dir/chains.db" 2>/dev/null | tr -s ' \n' '\n' | grep -v / | cmp - "$dir/words" ||
+		{ echo "wrapping changes the words"; failed=1; }
+done
+"$analyze" "$dir/chains.db" 2>/dev/null | grep -q '^.\{150\}' || { echo "no long line without a terminal"; failed=1; }
+
+# Colour only when it is asked for.
 "$analyze" "$dir/calls.db" --color always | grep -q $'\033\[1m' || { echo "no colour"; failed=1; }
 ! "$analyze" "$dir/calls.db" | grep -q $'\033' || { echo "colour unasked"; failed=1; }
 exit $failed

@@ -24,10 +24,13 @@ int cw_import(sqlite3 *db, const struct cw_open_opts *o)
 	return import_result;
 }
 
+static int names_result;
+
 int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
 {
-	(void)db, (void)o;
-	return 0;
+	(void)db;
+	assert_true(o->stoppable);
+	return names_result;
 }
 
 static char capture[256], cached[256];
@@ -53,6 +56,7 @@ static int fresh(void **state)
 	unlink(cached);
 	imports = 0;
 	import_result = 0;
+	names_result = 0;
 	return 0;
 }
 
@@ -71,6 +75,19 @@ static void expect(const struct cw_open_opts *o, int wanted)
 {
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(imports, wanted);
+}
+
+/* A database without all names is used, and made again the next time. */
+static void test_interrupted(void **state)
+{
+	struct cw_open_opts o = {.capture = capture};
+
+	(void)state;
+	names_result = 1;
+	expect(&o, 1);
+	names_result = 0;
+	expect(&o, 2);
+	expect(&o, 2);
 }
 
 static void test_hit(void **state)
@@ -271,9 +288,11 @@ static void test_schema_doc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_hit),           TEST(test_other_capture), TEST(test_plan),
-		TEST(test_no_cache),      TEST(test_not_trusted),   TEST(test_foreign),
-		TEST(test_failed_import), TEST(test_kept),          TEST(test_foreign_database),
+		TEST(test_hit),           TEST(test_interrupted),
+		TEST(test_other_capture), TEST(test_plan),
+		TEST(test_no_cache),      TEST(test_not_trusted),
+		TEST(test_foreign),       TEST(test_failed_import),
+		TEST(test_kept),          TEST(test_foreign_database),
 		TEST(test_elsewhere),     TEST(test_schema_doc),
 	};
 
