@@ -37,7 +37,7 @@ CREATE INDEX temp.disturbed_truth ON disturbed(truth, chain_id);
 CREATE TEMP TABLE error AS
 SELECT abs(queue_ns - (start_ns - submit_ns)) AS queue_error,
 	abs(work_ns - (true_end - start_ns)) AS work_error,
-	abs(oncpu_ns - cpu_ns) > max(50000, cpu_ns / 50) AS cpu_off
+	flags = '' AND abs(oncpu_ns - cpu_ns) > max(50000, cpu_ns / 50) AS cpu_off
 FROM pair p
 WHERE doubled = 0 AND NOT EXISTS (SELECT 1 FROM disturbed d WHERE d.truth = p.truth AND d.chain_id = p.chain_id);
 
@@ -78,6 +78,7 @@ SELECT 'work: median error, ns',
 SELECT 'work: p99 error, ns',
 	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
 	'<=', 1000000;
--- Time that the hypervisor stole is excepted: where it took some, up to 4 of 100 may be off.
+-- Time that a hypervisor stole, or a scheduler under load took to choose (it charges the thread it
+-- chose), is excepted: there up to 4 of 100 may be off.
 SELECT 'on-CPU off by more than 50 us or 2 %, of 100',
-	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', CASE WHEN :stolen > 0 THEN 4 ELSE 1 END;
+	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', CASE WHEN :disturbed > 0 THEN 4 ELSE 1 END;
