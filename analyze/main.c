@@ -21,6 +21,7 @@ static const struct command {
 	 "show queues and thread pools, and what is wrong there"},
 	{"blocked", cw_cmd_blocked, "show what functions and hops waited for"},
 	{"discover", cw_cmd_discover, "find who hands work to a function"},
+	{"suggest", cw_cmd_suggest, "find handoffs among the recorded functions"},
 	{"sql", cw_cmd_sql, "query a capture"},
 	{"dump", cw_cmd_dump, "print or check the records of a capture"},
 };

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: analyze/suggest.o analyze/suggest_load.o analyze/suggest_pairs.o */
+/* LINK: analyze/suggest_groups.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
+/* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
+/* LINK: analyze/hash.o */
+/* Which arguments are taken for a handoff, which are not, and what is listed with one. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "database.h"
+#include "schema_doc.h"
+#include "suggest.h"
+
+/* Nothing is imported here. */
+int cw_import(sqlite3 *db, const struct cw_open_opts *o)
+{
+	(void)db, (void)o;
+	return -EIO;
+}
+
+int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
+{
+	(void)db, (void)o;
+	return -EIO;
+}
+
+static sqlite3 *db;
+static int slices;
+static int64_t now;
+
+static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void run(const char *format, ...)
+{
+	char *sql = NULL, *err = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	assert_true(vasprintf(&sql, format, ap) >= 0);
+	va_end(ap);
+	if (sqlite3_exec(db, sql, NULL, NULL, &err) != SQLITE_OK)
+		fail_msg("%s: %s", err, sql);
+	free(sql);
+}
+
+static const char *const functions[] = {"",      "handle",  "submit",     "queue_put",
+					"take",  "run",     "inner",      "submit2",
+					"take2", "lock_it", "work_on_it", "pthread_mutex_lock",
+					"free",  "give_up", "other"};
+
+/* clang-format off */
+enum {
+	HANDLE = 1, SUBMIT, QUEUE_PUT, TAKE, RUN, INNER, SUBMIT2, TAKE2, LOCK_IT, WORK_ON_IT, MUTEX, FREE,
+	GIVE_UP, OTHER
+};
+/* clang-format on */
+
+static int begin(void **state)
+{
+	(void)state;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	slices = 0;
+	now = 0;
+	run("%s", cw_schema_text());
+	run("BEGIN");
+	run("INSERT INTO process(upid, pid, traced) VALUES(1, 50, 1), (2, 60, 1);"
+	    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 9)"
+	    " INSERT INTO thread(utid, upid, tid, traced) SELECT i, 1, 50 + i, 1 FROM c");
+	for (int i = 1; i <= OTHER; i++)
+		run("INSERT INTO probe(probe_id, function, has_return, single_stepped, "
+		    "no_frame_pointers, is_target) VALUES(%d, '%s', 1, 0, 0, 1)",
+		    i, functions[i]);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	sqlite3_close(db);
+	return 0;
+}
+
+/* A call of 10 ns in 100 with up to three arguments. Returns its number. */
+static int call(int probe, int utid, int parent, int64_t a, int64_t b, int64_t c)
+{
+	slices++;
+	now += 100;
+	run("INSERT INTO slice(slice_id, ts, dur, utid, probe_id, depth, parent_id, arg1, arg2, "
+	    "arg3,"
+	    " touched_by_loss) VALUES(%d, %lld, 10, %d, %d, 0, nullif(%d, 0), %lld, %lld, %lld, 0)",
+	    slices, (long long)now, utid, probe, parent, (long long)a, (long long)b, (long long)c);
+	return slices;
+}
+
+static char *suggested(enum cw_format format, int wanted)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int found = cw_suggest_print(db, format, f);
+
+	fclose(f);
+	if (found != wanted)
+		fail_msg("%d groups, not %d: %s", found, wanted, text);
+	return text;
+}
+
+static void has(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("no '%s' in: %s", what, text);
+}
+
+static int64_t key(int i)
+{
+	return 0x7f0000001000 + 64ll * i;
+}
+
+/* n tasks from thread 1 to threads 2 and 3, with a pool of structs that are used again. */
+static void tasks(int n, int pool)
+{
+	for (int i = 0; i < n; i++) {
+		int s = call(SUBMIT, 1, 0, 0x1000000, key(i % pool), 7);
+
+		call(QUEUE_PUT, 1, s, 0x2000000, key(i % pool), 0);
+		s = call(RUN, 2 + i % 2, 0, key(i % pool), 0, 0);
+		call(INNER, 2 + i % 2, s, 5, key(i % pool), 0);
+	}
+}
+
+static void test_plain(void **state)
+{
+	char *text;
+
+	(void)state;
+	tasks(50, 50);
+	text = suggested(CW_FORMAT_JSONL, 1);
+	/* The outermost source that has the key, and the target that has it first. */
+	has(text, "\"source\":\"submit\",\"source_arg\":2,\"target\":\"run\",\"target_arg\":1,"
+		  "\"option\":\"--async-hop submit,2,run,1\",\"score\":1.0,\"matched\":50,"
+		  "\"source_calls\":50,\"target_calls\":50,\"keys\":50");
+	has(text, "\"delay_median_ns\":200,");
+	has(text, "{\"side\":\"before\",\"function\":\"queue_put\",\"arg\":2,\"matched\":50,"
+		  "\"calls\":50}");
+	has(text,
+	    "{\"side\":\"after\",\"function\":\"inner\",\"arg\":2,\"matched\":50,\"calls\":50}");
+	free(text);
+	text = suggested(CW_FORMAT_TEXT, 1);
+	has(text, "\n  --async-hop submit,2,run,1\n");
+	has(text, "target:\n  function: run\n\nhops:\n  - source: submit\n    source_arg: 2\n"
+		  "    target: run\n    target_arg: 1\n");
+	free(text);
+}
+
+/* Structs that are used again go back to where they were made: that is no handoff. */
+static void test_reuse(void **state)
+{
+	char *text;
+
+	(void)state;
+	tasks(200, 8);
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, "\n1,0,submit,2,run,1,");
+	free(text);
+}
+
+/* Freed memory begins a new life. */
+static void test_freed(void **state)
+{
+	char *text;
+
+	(void)state;
+	/* As if everything had been queued when the capture began: all structs come up in run
+	 * first. */
+	for (int i = 0; i < 8; i++) {
+		call(RUN, 2, 0, key(i), 0, 0);
+		call(FREE, 2, 0, key(i), 0, 0);
+	}
+	for (int i = 0; i < 100; i++) {
+		call(SUBMIT, 1, 0, 0x1000000, key(i % 8), 7);
+		call(RUN, 2, 0, key(i % 8), 0, 0);
+		call(FREE, 2, 0, key(i % 8), 0, 0);
+	}
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, "\n1,0,submit,2,run,1,");
+	free(text);
+}
+
+static void test_chain(void **state)
+{
+	char *text;
+
+	(void)state;
+	/* Both handoffs go through queue_put; the second one begins inside the first one's target.
+	 */
+	for (int i = 0; i < 40; i++) {
+		int s = call(SUBMIT, 1, 0, 0, key(i), 0);
+
+		call(QUEUE_PUT, 1, s, 0x2000000, key(i), 0);
+		s = call(TAKE, 2, 0, key(i), 0, 0);
+		s = call(SUBMIT2, 2, s, key(1000 + i), 0, 0);
+		call(QUEUE_PUT, 2, s, 0x2000040, key(1000 + i), 0);
+		call(TAKE2, 3, 0, 0, 0, key(1000 + i));
+	}
+	text = suggested(CW_FORMAT_TEXT, 2);
+	has(text, "--async-hop submit,2,take,1\n");
+	has(text, "--async-hop submit2,1,take2,3\n");
+	has(text, "function: take2\n\nhops:\n  - source: submit\n");
+	has(text, "target_arg: 1\n  - source: submit2\n");
+	free(text);
+}
+
+/* The same pointer all the way: each step is a handoff of its own. */
+static void test_one_key(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		int s;
+
+		call(SUBMIT, 1, 0, key(i), 0, 0);
+		s = call(TAKE, 2, 0, key(i), 0, 0);
+		call(SUBMIT2, 2, s, key(i), 0, 0);
+		call(TAKE2, 3, 0, key(i), 0, 0);
+	}
+	text = suggested(CW_FORMAT_CSV, 2);
+	has(text, ",submit,1,take,1,");
+	has(text, ",take2,1,");
+	assert_null(strstr(text, ",submit,1,take2,"));
+	free(text);
+}
+
+static void test_no_handoff(void **state)
+{
+	(void)state;
+	/* A constant, and objects that all threads use in the same way. */
+	for (int i = 0; i < 200; i++) {
+		int utid = 1 + i % 4, s;
+
+		s = call(HANDLE, utid, 0, 0x5000000, i % 3, 0);
+		call(LOCK_IT, utid, s, key(i / 2 % 10), 0, 0);
+		call(WORK_ON_IT, utid, s, key(i / 2 % 10), 0x5000000, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+	/* Locks, by the name of who takes them. */
+	for (int i = 0; i < 100; i++) {
+		call(GIVE_UP, 1, 0, key(100 + i % 20), 0, 0);
+		call(MUTEX, 1, 0, key(100 + i % 20), 0, 0);
+		call(OTHER, 2, 0, key(100 + i % 20), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+}
+
+static void test_thin_evidence(void **state)
+{
+	(void)state;
+	/* Two of a kind, three keys too few, and calls that mostly go elsewhere. */
+	tasks(2, 2);
+	free(suggested(CW_FORMAT_TEXT, 0));
+	for (int i = 0; i < 30; i++) {
+		call(LOCK_IT, 1, 0, key(100 + i % 2), 0, 0);
+		call(WORK_ON_IT, 2, 0, key(100 + i % 2), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+	for (int i = 0; i < 60; i++) {
+		call(GIVE_UP, 1, 0, key(200 + i), 0, 0);
+		call(OTHER, 2, 0, key(i % 6 ? 300 + i : 200 + i), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+	/* Another process's same address is another value. */
+	run("UPDATE thread SET upid = 2 WHERE utid = 9");
+	for (int i = 0; i < 60; i++) {
+		call(TAKE2, 1, 0, key(500 + i), 0, 0);
+		call(SUBMIT2, 9, 0, key(500 + i), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+}
+
+/* Small numbers meet by chance, unless the one thread wakes the other each time. */
+static void test_small_numbers(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		call(SUBMIT, 1, 0, 100 + i, 0, 0);
+		call(RUN, 2, 0, 100 + i, 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+	run("INSERT INTO waker(waker_id, utid, in_interrupt) VALUES(1, 1, 0);"
+	    "INSERT INTO episode(utid, ts, waking_ts, state, preempted, waker_id)"
+	    " SELECT 2, ts - 150, ts - 50, 1, 0, 1 FROM slice WHERE utid = 2");
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, ",submit,1,run,1,");
+	free(text);
+}
+
+/* A call that sleeps until the other one wakes it hands nothing over. */
+static void test_wait(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		int s = call(TAKE, 2, 0, key(i % 6), 0, 0);
+
+		call(GIVE_UP, 1, 0, key(i % 6), 0, 0);
+		run("UPDATE slice SET dur = 150 WHERE slice_id = %d", s);
+	}
+	run("INSERT INTO waker(waker_id, utid, in_interrupt) VALUES(1, 1, 0);"
+	    "INSERT INTO episode(utid, ts, waking_ts, state, preempted, waker_id)"
+	    " SELECT 2, ts - 60, ts + 20, 1, 0, 1 FROM slice WHERE probe_id = %d",
+	    GIVE_UP);
+	free(suggested(CW_FORMAT_TEXT, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_plain, begin, end),
+		cmocka_unit_test_setup_teardown(test_reuse, begin, end),
+		cmocka_unit_test_setup_teardown(test_freed, begin, end),
+		cmocka_unit_test_setup_teardown(test_chain, begin, end),
+		cmocka_unit_test_setup_teardown(test_one_key, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_handoff, begin, end),
+		cmocka_unit_test_setup_teardown(test_thin_evidence, begin, end),
+		cmocka_unit_test_setup_teardown(test_small_numbers, begin, end),
+		cmocka_unit_test_setup_teardown(test_wait, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
