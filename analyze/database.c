@@ -362,27 +362,39 @@ static int open_cached(sqlite3 **out, const struct cw_open_opts *o, const char *
 /* ---- what is missing ----------------------------------------------------------------------------
  */
 
+/* A moment of the capture in words: what lies outside is its beginning or its end. */
+static const char *moment(char buf[32], int64_t ts, int64_t start, int64_t end)
+{
+	if (ts < start)
+		return "the beginning";
+	if (ts > end)
+		return "the end";
+	snprintf(buf, 32, "%.3f s", (double)(ts - start) / 1e9);
+	return buf;
+}
+
 void cw_database_say_losses(sqlite3 *db, const char *name)
 {
 	sqlite3_stmt *s = NULL;
 
 	if (sqlite3_prepare_v2(db,
-			       "SELECT coalesce(sum(count), 'an unknown number of'), kind, reason,"
-			       " CASE WHEN max(end_ts) = 9223372036854775807"
-			       "  THEN printf('from %.3f s to the end', (min(ts) - t) / 1e9)"
-			       "  ELSE printf('between %.3f s and %.3f s', (min(ts) - t) / 1e9,"
-			       "   (max(end_ts) - t) / 1e9) END"
-			       " FROM loss, (SELECT coalesce(start_ts, 0) AS t FROM report_clock)"
-			       " GROUP BY kind, reason ORDER BY kind, reason",
+			       "SELECT CASE WHEN count(count) THEN CAST(total(count) AS INTEGER)"
+			       " ELSE 'an unknown number of' END, kind, reason,"
+			       " min(ts), max(until), coalesce(start_ts, 0), coalesce(end_ts, 0)"
+			       " FROM (SELECT ts, end_ts AS until, count, kind, reason FROM loss),"
+			       " report_clock GROUP BY kind, reason ORDER BY kind, reason",
 			       -1, &s, NULL) != SQLITE_OK)
 		return;
 	while (sqlite3_step(s) == SQLITE_ROW) {
 		const char *kind = (const char *)sqlite3_column_text(s, 1);
+		int64_t start = sqlite3_column_int64(s, 5), end = sqlite3_column_int64(s, 6);
+		char from[32], to[32];
 
-		cw_say("%s: %s %s records were lost %s (%s)", name,
+		cw_say("%s: %s %s records were lost between %s and %s (%s)", name,
 		       (const char *)sqlite3_column_text(s, 0),
 		       strcmp(kind, "*") ? kind : "further",
-		       (const char *)sqlite3_column_text(s, 3),
+		       moment(from, sqlite3_column_int64(s, 3), start, end),
+		       moment(to, sqlite3_column_int64(s, 4), start, end),
 		       (const char *)sqlite3_column_text(s, 2));
 	}
 	sqlite3_finalize(s);

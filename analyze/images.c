@@ -285,7 +285,8 @@ static void on_blob(struct cw_trace *t, const struct cw_blob *r)
 		b->cap = 2 * b->cap > b->have + size ? 2 * b->cap : b->have + size;
 		b->data = cw_grow(b->data, b->cap, 1);
 	}
-	memcpy(b->data + b->have, r->data, size);
+	if (size)
+		memcpy(b->data + b->have, r->data, size);
 	b->have += size;
 	if (b->have == b->total && b->total)
 		write_blob(t, b);

@@ -15,6 +15,7 @@
 #include "syscalls.h"
 
 #define MAX_PLAN_BYTES (1u << 20)
+#define MAX_TS         (1ull << 60) /* 36 years after the start of the machine: no time of ours */
 
 static const char schema[] =
 #include "schema.inc"
@@ -177,8 +178,13 @@ static void on_counter(struct cw_ingest *in, const struct cw_counter *r)
 
 static int on_timed(struct cw_ingest *in, const struct cw_rec *rec)
 {
-	int rc = cw_sorter_push(in->sorter, rec);
+	int rc;
 
+	if (rec->ts > MAX_TS) {
+		in->trace.totals.bad++;
+		return 0;
+	}
+	rc = cw_sorter_push(in->sorter, rec);
 	if (rc <= 0)
 		return rc;
 	/* Its place has gone. What only tells of others is still good; an event would contradict.

@@ -321,12 +321,10 @@ static void on_switch(struct cw_trace *t, const struct cw_sched_switch *r)
 
 static void on_waking(struct cw_trace *t, const struct cw_sched_waking *r)
 {
-	struct cw_task *task = cw_task_of(t, r->wakee_pid, r->wakee_tid, r->h.ts), *by = NULL;
+	struct cw_task *by = NULL, *task;
 	struct cw_waker waker = {.ts = r->h.ts, .syscall = -1};
 	struct cw_tstate *s;
 
-	if (!task)
-		return;
 	waker.irq = r->flags & CW_WAKING_IRQ;
 	if (!waker.irq) {
 		by = cw_task_of(t, r->pid, r->tid, r->h.ts);
@@ -337,6 +335,10 @@ static void on_waking(struct cw_trace *t, const struct cw_sched_waking *r)
 		waker.arg5 = r->args[4];
 		waker.stack = r->ustack;
 	}
+	/* Last: damaged records may say that both are one thread, of two processes. */
+	task = cw_task_of(t, r->wakee_pid, r->wakee_tid, r->h.ts);
+	if (!task)
+		return;
 	s = state_of(task);
 	if (s->mode == RUNNING) {
 		s->e.early = waker;
@@ -371,8 +373,8 @@ static void on_wakeup(struct cw_trace *t, const struct cw_sched_wakeup *r)
 
 static void on_fork(struct cw_trace *t, const struct cw_fork *r)
 {
-	struct cw_task *child = cw_task_of(t, r->child_pid, r->child_tid, r->h.ts);
 	struct cw_task *parent = cw_task_of(t, r->pid, r->tid, r->h.ts);
+	struct cw_task *child = cw_task_of(t, r->child_pid, r->child_tid, r->h.ts);
 	struct cw_tstate *s;
 
 	if (!child || !parent ||

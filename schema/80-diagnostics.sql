@@ -145,14 +145,17 @@ WHERE CASE w.what WHEN 'submit' THEN t.first_taken WHEN 'start' THEN t.start_ts 
 	WHEN 'drop' THEN t.start_ts IS NULL AND t.leave_ts IS NOT NULL
 	WHEN 'done' THEN coalesce(t.end_ts, t.free_ts) IS NOT NULL ELSE t.free_ts IS NOT NULL END;
 
--- Queues and pools of each hop: one row for the whole capture and one for each second of it.
+-- Queues and pools of each hop: one row for the whole capture and one for each second of it, or for longer
+-- intervals where those would be more than 100,000.
 -- `callweave-analyze diagnostics` makes it with other intervals.
 CREATE VIEW queue_diagnostics AS
 WITH RECURSIVE
 setting AS (SELECT 1000000000 AS interval_ns),
 span AS MATERIALIZED (
-	SELECT start_ts, max(end_ts, start_ts + 1) AS end_ts, interval_ns,
-		(max(end_ts, start_ts + 1) - start_ts) / interval_ns AS last FROM report_clock, setting),
+	SELECT start_ts, end_ts, interval_ns, (end_ts - start_ts) / interval_ns AS last FROM (
+		SELECT start_ts, max(end_ts, start_ts + 1) AS end_ts,
+			interval_ns * (1 + (end_ts - start_ts) / interval_ns / 100000) AS interval_ns
+		FROM report_clock, setting)),
 number(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM number, span WHERE i < last),
 -- Each event counts for the whole capture (part -1) and for its interval; ticks close the intervals.
 step AS (
