@@ -54,3 +54,8 @@ ask() {
 told() { # WORDS
 	grep -qF -- "$1" "$text" || fail "${text##*/} does not say '$1'"
 }
+
+# `suggest`, which the text shows, has found this hop.
+suggested() { # HOP
+	grep -qxF -- "  --async-hop $1" "$log" || fail "suggest does not print --async-hop $1"
+}

@@ -6,6 +6,11 @@
 # Suites of several working copies may run at a time.
 export PORT=$((20000 + $$ % 10000))
 run_case memcached
+hops=(--async-hop dispatch_conn_new,1,conn_new,1 --async-hop event_set,2,event_handler,1)
+
+of_hops() { # SQL
+	ask memcached.cwc "$1" "${hops[@]}"
+}
 
 answered=$(sed -n 's/ of 200 connections answered$//p' "$log")
 counted=$(sed -n 's/^total_connections //p' "$log")
@@ -14,30 +19,31 @@ expect "connections answered" "$answered" 200
 expect "connections counted by the server" "$counted" $((answered + 2))
 connections=$((answered + 1))
 
-expect "chains" "$(ask memcached.cwc "SELECT count(*) FROM chain WHERE complete AND hop_count = 2")" $connections
-expect "chains of any kind" "$(ask memcached.cwc "SELECT count(*) FROM chain")" $connections
+suggested "dispatch_conn_new,1,conn_new,1"
+expect "chains" "$(of_hops "SELECT count(*) FROM chain WHERE complete AND hop_count = 2")" $connections
+expect "chains of any kind" "$(of_hops "SELECT count(*) FROM chain")" $connections
 told "$connections chains for $connections connections"
-expect "ambiguous" "$(ask memcached.cwc "SELECT count(*) FROM hop WHERE evidence LIKE '%ambiguous%'")" 0
-expect "hops of a chain with the same socket" \
-	"$(ask memcached.cwc "SELECT count(*) FROM (SELECT 1 FROM hop GROUP BY chain_id HAVING count(DISTINCT key) = 1)")" \
+expect "ambiguous" "$(of_hops "SELECT count(*) FROM hop WHERE evidence LIKE '%ambiguous%'")" 0
+expect "chains of one socket" \
+	"$(of_hops "SELECT count(*) FROM (SELECT 1 FROM hop GROUP BY chain_id HAVING count(DISTINCT key) = 1)")" \
 	$connections
-at_most "sockets" "$(ask memcached.cwc "SELECT count(DISTINCT key) FROM hop")" 9
+at_most "sockets" "$(of_hops "SELECT count(DISTINCT key) FROM hop")" 9
 
 # Who did what: the main thread hands over, a worker takes it and keeps it.
 expect "handed over by the main thread" \
-	"$(ask memcached.cwc "SELECT count(*) FROM hop WHERE hop_index = 0 AND source_tid = pid AND target_tid <> pid")" \
+	"$(of_hops "SELECT count(*) FROM hop WHERE hop_index = 0 AND source_tid = pid AND target_tid <> pid")" \
 	$connections
-expect "kept by the same worker" \
-	"$(ask memcached.cwc "SELECT count(*) FROM hop a JOIN hop b USING(chain_id)
-		WHERE a.hop_index = 0 AND b.hop_index = 1 AND a.target_tid = b.source_tid AND b.source_tid = b.target_tid")" \
+expect "kept by the same worker" "$(of_hops "SELECT count(*) FROM hop a JOIN hop b USING(chain_id)
+	WHERE a.hop_index = 0 AND b.hop_index = 1 AND a.target_tid = b.source_tid AND b.source_tid = b.target_tid")" \
 	$connections
 # Connections go round robin: the n-th goes to the worker of the (n + 4)-th.
-expect "workers" "$(ask memcached.cwc "SELECT count(DISTINCT target_tid) FROM hop")" 4
-expect "connections that jumped the turn" "$(ask memcached.cwc "SELECT count(*) FROM (SELECT target_tid,
+expect "workers" "$(of_hops "SELECT count(DISTINCT target_tid) FROM hop")" 4
+expect "connections that jumped the turn" "$(of_hops "SELECT count(*) FROM (SELECT target_tid,
 	lag(target_tid, 4) OVER (ORDER BY submit_ts) AS before FROM hop WHERE hop_index = 0) WHERE before <> target_tid")" 0
 # Eight are open at a time, so that no more can be pending.
-peak=$("$analyze" diagnostics "$work/memcached.cwc" 2>/dev/null | sed -n '/^queue 0/{n;s@.* pending=[0-9]*/\([0-9]*\) .*@\1@p}')
+peak=$("$analyze" diagnostics "$work/memcached.cwc" "${hops[@]}" 2>/dev/null |
+	sed -n '/^queue 0/{n;s@.* pending=[0-9]*/\([0-9]*\) .*@\1@p}')
 at_most "peak of pending connections" "$peak" 8
 at_least "peak of pending connections" "$peak" 1
-note "$connections connections over $(ask memcached.cwc "SELECT count(DISTINCT key) FROM hop") socket numbers"
+note "$connections connections over $(of_hops "SELECT count(DISTINCT key) FROM hop") socket numbers"
 finish

@@ -11,13 +11,14 @@ blocks=$(((64000000 + 131071) / 131072))
 expect "the input is what the text says" "$(stat -c %s "$work/numbers.txt")" 64000000
 gzip -dc "$work/numbers.txt.gz" | cmp - "$work/numbers.txt" || fail "pigz's output is not its input"
 
+suggested "readn,2,crc32_z,2"
 expect "read to compressed: chains" "$(ask pigz.cwc "SELECT count(*) FROM chain WHERE complete" "${read[@]}")" $blocks
 told "$blocks chains for $blocks blocks"
 expect "read to compressed: ambiguous" \
 	"$(ask pigz.cwc "SELECT count(*) FROM hop WHERE evidence LIKE '%ambiguous%'" "${read[@]}")" 0
 expect "reads: the blocks and the end" "$(ask pigz.cwc "SELECT submitted || ' ' || open_at_end FROM hop_count" "${read[@]}")" \
 	"$((blocks + 1)) 1"
-expect "input buffers" "$(ask pigz.cwc "SELECT count(DISTINCT key) FROM hop" "${read[@]}")" 11
+at_most "input buffers" "$(ask pigz.cwc "SELECT count(DISTINCT key) FROM hop" "${read[@]}")" 11
 at_most "compress threads" "$(ask pigz.cwc "SELECT count(DISTINCT target_tid) FROM hop" "${read[@]}")" 4
 expect "read by the main thread, compressed by others" \
 	"$(ask pigz.cwc "SELECT count(*) FROM hop WHERE source_tid = pid AND target_tid <> pid" "${read[@]}")" $blocks

@@ -38,5 +38,7 @@ for target in AIO_ReadPool_executeReadJob AIO_WritePool_executeWriteJob; do
 done
 
 grep -q "^candidate source function: POOL_tryAdd " "$log" || fail "discover does not name POOL_tryAdd"
+suggested "POOL_tryAdd,3,ZSTDMT_compressionJob,1"
+suggested "POOL_add,3,AIO_ReadPool_executeReadJob,1"
 note "$jobs jobs of 64,000,000 bytes, $(ask zstd.cwc "SELECT superseded FROM hop_count" "${hop[@]}") refused attempts"
 finish
