@@ -148,8 +148,9 @@ static double judge(const struct deciding *x, const struct cw_sg_pair *p, uint64
 	if (2 * p->small > p->n &&
 	    (fmin(s, t) < MIN_SMALL || p->keys < SMALL_KEYS || 5 * p->woken < p->n))
 		return 0;
-	/* What each thread is given once, at its start, is no queue. */
-	if (target->calls <= target->threads && target->calls < 20)
+	/* What each thread is given once, at its start, or leaves at its end, is no queue. */
+	if ((target->calls <= target->threads && target->calls < 20) ||
+	    (source->calls <= source->threads && source->calls < 20))
 		return 0;
 	score = s * t * (double)p->first / (double)p->n;
 	if (p->woken + p->too_late)
