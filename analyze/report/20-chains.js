@@ -122,7 +122,7 @@ CW.chains.buildTable = function () {
 			self.sort = c.id;
 			self.refresh();
 		} }, c.title) : c.title));
-	const row = c => CW.set(h('tr', { class: 'row', 'aria-selected': c.chain === self.selected, onclick: () => CW.go('#/chains/' + c.chain) },
+	const row = c => CW.set(h('tr', { class: 'row', 'aria-current': String(c.chain === self.selected), onclick: () => CW.go('#/chains/' + c.chain) },
 		cols.map(x => {
 			const cell = x.cell(c);
 			return h('td', { class: x.n ? 'n' : null, title: typeof cell === 'string' ? cell : cell.getAttribute?.('title') ?? cell.textContent },
@@ -146,7 +146,7 @@ CW.chains.buildTable = function () {
 		draw();
 	};
 	box.addEventListener('scroll', () => requestAnimationFrame(draw));
-	box.append(h('table', null, h('thead', null, h('tr', null, heads)), body));
+	box.append(h('table', { style: { width: cols.reduce((s, c) => s + c.width, 0) + 'px' } }, h('thead', null, h('tr', null, heads)), body));
 	return box;
 };
 
@@ -155,7 +155,7 @@ CW.chains.hopTable = function (c) {
 	return CW.table([
 		{ title: 'hop', cell: x => x.i + 1 },
 		{ title: 'from → to', cell: x => [code(CW.hopName(x.plan)), h('div', { class: 'soft' }, CW.threadName(x.src), ' → ', CW.threadName(x.dst))] },
-		{ title: 'key', cell: x => [code(x.key), h('div', { class: 'soft' }, `argument ${x.arg}`)] },
+		{ title: 'key', nowrap: true, cell: x => [code(x.key), h('div', { class: 'soft' }, `argument ${x.arg}`)] },
 		{ title: 'queue', n: true, cell: x => CW.ns(x.start - x.submit) },
 		{ title: 'work', n: true, cell: x => x.end === null ? 'unknown' : CW.ns(x.end - x.start) },
 		...CW.stateNames.filter(s => s !== 'unknown' || CW.chains.hops(c.chain).some(x => x.unknown > 0))

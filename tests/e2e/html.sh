@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The HTML report of real captures in a real browser: its numbers are SQL's, what it draws are the thread
+# states, every control works, and names of targets are text.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+
+report() { # NAME: NAME.db to NAME.html, and what SQL says of it to NAME.json
+	"$analyze" report "$tmp/$1.db" --format html -o "$tmp/$1.html" >"$tmp/$1.log" 2>&1 ||
+		fail "$1: report: $(cat "$tmp/$1.log")"
+	sqlite3 -batch -bail "$tmp/$1.db" <"$here/e2e/html.sql" >"$tmp/$1.json" || fail "$1: html.sql"
+}
+
+# Names that are HTML, script, too long, from right to left, or commands to a terminal.
+hostile() { # FROM TO
+	cp "$tmp/$1.db" "$tmp/$2.db"
+	sqlite3 -batch -bail "$tmp/$2.db" "
+		CREATE TEMP TABLE evil(n INTEGER PRIMARY KEY, name TEXT);
+		INSERT INTO evil(name) VALUES('</script><script>injected=1</script>'), ('\"><img src=x onerror=injected=1>'),
+			(printf('%.80c', 'W')), ('a' || char(27) || '[31mred' || char(8238) || 'txt.exe'),
+			('std::map<std::__cxx11::basic_string<char>, ' || printf('%.250c', 'x') || '>::operator[](int const&)'), ('<!--');
+		UPDATE thread SET name = (SELECT name FROM evil WHERE n = 1 + utid % 6) WHERE traced;
+		UPDATE process SET name = (SELECT name FROM evil WHERE n = 1 + upid % 6) WHERE traced;
+		UPDATE probe SET function = probe_id || (SELECT name FROM evil WHERE n = 1 + probe_id % 6);
+		UPDATE hop_count SET source = 's' || plan_hop || (SELECT name FROM evil WHERE n = 3),
+			target = 't' || plan_hop || (SELECT name FROM evil WHERE n = 1 + plan_hop % 6);
+		UPDATE symbol SET function = (SELECT name FROM evil WHERE n = 1 + frame_id % 6), file = '<b><i><u>' || file;
+		UPDATE capture_info SET value = (SELECT group_concat(name, ' ') FROM evil) WHERE key IN ('cmdline', 'host', 'end_text');"
+}
+
+browser() { # NAME
+	[ -z "$modules" ] || CHROMIUM=$chromium node "$here/browser/page.mjs" "$modules" "$tmp/$1.html" "$tmp/$1.json" ${SHOTS:+"$SHOTS/$1"} \
+		>"$tmp/$1.browser" 2>&1 || fail "$1: $(cat "$tmp/$1.browser")"
+	[ -z "$modules" ] || note "$1: $(tail -n 1 "$tmp/$1.browser")"
+}
+
+# The packages that drive the browser are installed once into the build folder.
+modules='' missing=''
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$chromium" ]; then
+	missing="chromium is not installed"
+elif ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+	missing="node or npm is not installed"
+else
+	modules=$build/browser
+	mkdir -p "$modules"
+	cp "$here/browser/package.json" "$modules/"
+	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] ||
+		timeout 120 npm install --prefix "$modules" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
+		modules='' missing="npm cannot install playwright-core: $(tail -n 1 "$tmp/npm.log")"
+fi
+
+record_exec pool trace_thread_pool_test --count 120 -- "${pool_hops[@]}" write_result
+record_exec lock trace_lock_test --count 4 -- --attribution --ret function_to_trace
+record_exec complex trace_complex_async_test --count 12 -- --async-hop submit_decode_task,2,decode_request \
+	--async-hop submit_enrich_task,1,enrich_request --async-hop submit_persist_task,2,persist_result persist_result
+for name in pool lock complex; do
+	import $name && report $name
+done
+hostile pool evil && report evil
+for name in pool lock complex evil; do
+	expect "$name: scripts in the file" "$(grep -c '<script' "$tmp/$name.html")" 2
+	expect "$name: addresses of the network" "$(grep -ciE '(src|href)="?https?:' "$tmp/$name.html")" 0
+	[ -z "${SHOTS:-}" ] || mkdir -p "$SHOTS/$name"
+	browser $name
+done
+"$analyze" report "$tmp/pool.db" --format html --min-total-ms 1e6 -o "$tmp/none.html" || fail "no chain at all: report"
+[ $failures = 0 ] && [ -n "$missing" ] && skip "only the files were checked: $missing"
+finish

@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- What the page must show of a database, worked out by SQL alone, as one JSON text.
+WITH clock AS (SELECT start_ts AS t0 FROM report_clock),
+total AS (SELECT total_ns AS ns FROM chain WHERE total_ns IS NOT NULL
+	UNION ALL SELECT dur FROM slice WHERE dur IS NOT NULL AND NOT EXISTS (SELECT 1 FROM path)
+		AND probe_id = (SELECT probe_id FROM slice GROUP BY 1 ORDER BY sum(dur) DESC LIMIT 1)),
+ranked AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS n FROM total),
+figures AS (SELECT json_object('n', count(*), 'avg', CAST(round(avg(ns)) AS INTEGER),
+	'p50', max(ns) FILTER (WHERE place = (n * 50 + 99) / 100),
+	'p95', CASE WHEN n >= 20 THEN max(ns) FILTER (WHERE place = (n * 95 + 99) / 100) END,
+	'p99', CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END, 'max', max(ns)) AS j,
+	max(ns) FILTER (WHERE place = (n * 50 + 99) / 100) AS p50 FROM ranked),
+slowest AS (SELECT chain_id FROM chain ORDER BY total_ns DESC, chain_id LIMIT 1),
+state AS MATERIALIZED (SELECT * FROM thread_state),
+hops AS (
+	SELECT h.hop_index, h.target_utid, h.start_ts, h.end_ts,
+		(SELECT json_group_array(json(x)) FROM (
+			SELECT json_array(max(s.ts, h.start_ts) - t0, min(s.ts + s.dur, h.end_ts) - t0, CASE s.state
+				WHEN 'running' THEN 'oncpu' WHEN 'runnable' THEN 'runq' ELSE s.state END) AS x
+			FROM state s, clock WHERE s.utid = h.target_utid AND s.ts < h.end_ts AND s.ts + s.dur > h.start_ts
+			ORDER BY s.ts)) AS states
+	FROM hop h JOIN slowest USING(chain_id))
+SELECT json_object(
+	'tabs', json(CASE WHEN EXISTS (SELECT 1 FROM path) THEN '["overview","chains","hops","blocking","functions","threads"]'
+		ELSE '["overview","blocking","functions","threads"]' END),
+	'total', json((SELECT j FROM figures)),
+	'answer', json('[]'),
+	'chain', CASE WHEN EXISTS (SELECT 1 FROM path) THEN json_object(
+		'id', (SELECT chain_id FROM slowest),
+		'fastest', (SELECT chain_id FROM chain WHERE total_ns IS NOT NULL ORDER BY total_ns, chain_id LIMIT 1),
+		'key', (SELECT printf('0x%x', key_int) FROM hop JOIN slowest USING(chain_id) WHERE hop_index = 0),
+		'with_key', (SELECT count(DISTINCT chain_id) FROM hop WHERE key_int =
+			(SELECT key_int FROM hop JOIN slowest USING(chain_id) WHERE hop_index = 0)),
+		'above_p50', (SELECT count(*) FROM chain WHERE total_ns >= (SELECT p50 FROM figures)),
+		'hops', (SELECT json_group_array(json_object('i', hop_index, 'utid', target_utid, 'lo', start_ts - t0,
+			'hi', end_ts - t0, 'states', json(states))) FROM hops, clock)) END);
