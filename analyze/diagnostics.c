@@ -233,6 +233,13 @@ static void interval_line(struct cw_text *t, sqlite3_stmt *s)
 	cw_line_end(t);
 }
 
+static void text_init(sqlite3 *db, struct cw_text *t, FILE *out)
+{
+	cw_text_init(t, out, CW_COLOR_AUTO);
+	t->wall_offset_ns = cw_query_int(db, "SELECT wall_offset_ns FROM report_clock", 0);
+	t->utc_offset_s = cw_query_int(db, "SELECT utc_offset_s FROM report_clock", 0);
+}
+
 static int print_text(sqlite3 *db, struct cw_text *t, bool whole)
 {
 	sqlite3_stmt *s = NULL;
@@ -314,6 +321,16 @@ static int print_rows(sqlite3 *db, enum cw_format format, bool intervals, FILE *
 	return err;
 }
 
+int cw_diagnostics_print_ready(sqlite3 *db, enum cw_format format, bool whole, FILE *out)
+{
+	struct cw_text t;
+
+	if (format != CW_FORMAT_TEXT)
+		return print_rows(db, format, !whole, out);
+	text_init(db, &t, out);
+	return print_text(db, &t, whole);
+}
+
 int cw_diagnostics_print(sqlite3 *db, enum cw_format format, uint64_t interval_ns, FILE *out)
 {
 	int64_t length = cw_query_int(db, "SELECT end_ts - start_ts FROM report_clock", 0);
@@ -331,9 +348,7 @@ int cw_diagnostics_print(sqlite3 *db, enum cw_format format, uint64_t interval_n
 	err = work_out(db, interval_ns ? interval_ns : INT64_MAX);
 	if (err || format != CW_FORMAT_TEXT)
 		return err ? err : print_rows(db, format, interval_ns, out);
-	cw_text_init(&t, out, CW_COLOR_AUTO);
-	t.wall_offset_ns = cw_query_int(db, "SELECT wall_offset_ns FROM report_clock", 0);
-	t.utc_offset_s = cw_query_int(db, "SELECT utc_offset_s FROM report_clock", 0);
+	text_init(db, &t, out);
 	if (interval_ns)
 		err = print_text(db, &t, false);
 	return err ? err : print_text(db, &t, true);

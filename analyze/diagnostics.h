@@ -4,6 +4,7 @@
 #define CW_DIAGNOSTICS_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include "print.h"
@@ -19,5 +20,11 @@
  * Returns 0 or a negative errno: of writing, or -EBADMSG or -EINVAL having said why.
  */
 int cw_diagnostics_print(sqlite3 *db, enum cw_format format, uint64_t interval_ns, FILE *out);
+
+/*
+ * Print what is in temp.queue_diagnostics, which the caller has filled: intervals, or the whole
+ * run.
+ */
+int cw_diagnostics_print_ready(sqlite3 *db, enum cw_format format, bool whole, FILE *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "calls.h"
 #include "capture.h"
 #include "commands.h"
+#include "diagnostics.h"
 #include "feed.h"
 #include "follow.h"
 #include "hash.h"
@@ -42,6 +43,8 @@ struct follow {
 	struct cw_watch watch;
 	struct cw_window *window;
 	struct cw_sums *sums;
+	struct cw_queues *queues;
+	uint64_t interval_ns; /* of queue snapshots; CW_UNSET: the plan's */
 	struct cw_blocks *blocks;
 	struct cw_text text;
 	sqlite3_stmt *put_item;
@@ -104,6 +107,21 @@ static void on_chain(void *arg, uint64_t chain_id, uint64_t slice_id, uint64_t t
 	if (!last || last->slice_id != slice_id)
 		last = add_item(f);
 	*last = (struct item){ts, chain_id, slice_id};
+}
+
+static void on_queue(void *arg, const struct cw_queue_event *e)
+{
+	struct follow *f = arg;
+	const struct cw_trace *t = cw_ingest_trace(f->in);
+	uint64_t interval = f->interval_ns;
+
+	if (!cw_queues_started(f->queues)) {
+		if (interval == CW_UNSET && t->plan->filters.diagnostic_interval_ns)
+			interval = t->plan->filters.diagnostic_interval_ns;
+		cw_queues_start(f->queues, (uint32_t)t->plan->nhops, t->first_ts,
+				interval == CW_UNSET ? CW_DIAGNOSTIC_INTERVAL_NS : interval);
+	}
+	cw_queues_event(f->queues, e);
 }
 
 static void on_stack_gone(void *arg, uint64_t stack_id)
@@ -294,6 +312,18 @@ static int print_items(struct follow *f, uint64_t ready)
 	return err ? err : cw_write_error(r->out);
 }
 
+static int print_queues(struct follow *f, bool whole)
+{
+	int err = cw_queues_write(f->queues);
+
+	if (err > 0)
+		err = cw_diagnostics_print_ready(f->report.db, f->report.format, whole,
+						 f->report.out);
+	errno = 0;
+	fflush(f->report.out);
+	return err ? err : cw_write_error(f->report.out);
+}
+
 /* ---- the loop -----------------------------------------------------------------------------------
  */
 
@@ -316,6 +346,8 @@ static int show(struct follow *f)
 	err = update_stacks(f, renamed);
 	if (!err)
 		err = print_items(f, ready);
+	if (!err)
+		err = print_queues(f, false);
 	return err ? err : cw_sums_rows(f->sums);
 }
 
@@ -333,6 +365,8 @@ static int tick(struct follow *f)
 {
 	uint64_t now = cw_ingest_time(f->in);
 	int err = cw_ingest_sync(f->in);
+
+	cw_queues_time(f->queues, now);
 
 	if (err)
 		return cw_fail(err, "%s: %s", f->input.open.capture,
@@ -411,9 +445,13 @@ static int end(struct follow *f)
 		return cw_fail(err, "%s: %s", f->input.open.capture,
 			       *cw_ingest_error(f->in) ? cw_ingest_error(f->in) : strerror(-err));
 	cw_feed_say(f->reader, f->input.open.capture, &f->said);
+	cw_queues_end(f->queues, cw_ingest_time(f->in));
 	err = show(f);
 	if (!err)
 		err = cw_sums_write(f->sums);
+	cw_queues_whole(f->queues, cw_ingest_time(f->in));
+	if (!err && r->format == CW_FORMAT_JSONL)
+		err = print_queues(f, true);
 	if (err)
 		return err;
 	cw_database_say_losses(r->db, f->input.open.capture);
@@ -425,7 +463,8 @@ static int end(struct follow *f)
 	}
 	cw_report_live_end(r, &f->text);
 	fputc('\n', r->out);
-	return cw_report_summary(r, &f->text);
+	err = cw_report_summary(r, &f->text);
+	return err ? err : print_queues(f, true);
 }
 
 /* ---- beginning and end --------------------------------------------------------------------------
@@ -485,6 +524,8 @@ static int start(struct follow *f)
 		err = cw_window_new(&f->window, db);
 	if (!err)
 		err = cw_sums_new(&f->sums, db);
+	if (!err)
+		err = cw_queues_new(&f->queues, db);
 	cw_feed_header(f->in, f->reader);
 	return err;
 }
@@ -515,12 +556,23 @@ static void release(struct follow *f)
 	cw_blocks_free(f->blocks);
 	cw_window_free(f->window);
 	cw_sums_free(f->sums);
+	cw_queues_free(f->queues);
 	sqlite3_finalize(f->put_item);
 	sqlite3_finalize(f->report.select);
 	sqlite3_close(f->report.db);
 	free(f->items);
 	cw_input_free(&f->input);
 }
+
+enum { OPT_INTERVAL = 0x300 };
+
+static const struct argp_option options[] = {
+	{"diagnostic-interval-ms", OPT_INTERVAL, "MS", 0,
+	 "Show the queues and thread pools of the hops every MS (1000, or as recorded); 0: only at "
+	 "the end",
+	 3},
+	{0},
+};
 
 static const char doc[] =
 	"Show chains and calls as they end, and a summary when the recorder stops. CAPTURE is '-' "
@@ -539,6 +591,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct follow *f = state->input;
 
 	switch (key) {
+	case OPT_INTERVAL:
+		if (!cw_parse_ms(arg, &f->interval_ns))
+			argp_error(state,
+				   "--diagnostic-interval-ms %s: give milliseconds, such as 1000",
+				   arg);
+		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &f->report;
 		state->child_inputs[1] = &f->input;
@@ -553,8 +611,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!f->input.open.capture)
 			argp_error(state, "give - for standard input, or the file that is being "
 					  "recorded");
-		if (f->report.format == CW_FORMAT_CSV)
-			argp_error(state, "--format csv: follow prints text or jsonl");
+		if (f->report.format == CW_FORMAT_CSV || f->report.html)
+			argp_error(state, "follow prints text or jsonl, which grow line by line");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -562,14 +620,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{&cw_report_argp, 0, NULL, 0}, {&cw_input_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {NULL, parse, "CAPTURE", doc, children, NULL, NULL};
+static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
 
 int cw_cmd_follow(int argc, char **argv)
 {
 	struct follow f = {
 		.report.filters = CW_FILTERS_UNSET,
+		.interval_ns = CW_UNSET,
 		.watch = {.call = on_call,
 			  .chain = on_chain,
+			  .queue = on_queue,
 			  .stack_gone = on_stack_gone,
 			  .file_gone = on_file_gone},
 	};

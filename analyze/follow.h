@@ -60,4 +60,28 @@ int cw_sums_items(struct cw_sums *s);
 /* Make the tables that a summary is printed from; see CW_TALLY_SCHEMA. All rows were inserted. */
 int cw_sums_write(struct cw_sums *s);
 
+/* ---- queues: follow_queues.c ------------------------------------------------------------------
+ * Queues and pools of the hops, for each interval and for the run.
+ */
+struct cw_queues;
+
+int cw_queues_new(struct cw_queues **out, sqlite3 *db);
+void cw_queues_free(struct cw_queues *qs);
+
+/* Begin to count at ts; interval_ns 0: no intervals. Events before that are not counted. */
+void cw_queues_start(struct cw_queues *qs, uint32_t nhops, uint64_t ts, uint64_t interval_ns);
+bool cw_queues_started(const struct cw_queues *qs);
+void cw_queues_event(struct cw_queues *qs, const struct cw_queue_event *e);
+
+/* Close the intervals that end by ts. At the end of the run: the last one, and the run itself. */
+void cw_queues_time(struct cw_queues *qs, uint64_t ts);
+void cw_queues_end(struct cw_queues *qs, uint64_t ts);
+void cw_queues_whole(struct cw_queues *qs, uint64_t ts);
+
+/*
+ * Fill temp.queue_diagnostics, which has the columns of that view, with what was closed since the
+ * last time. Returns how many rows, or a negative errno having said why.
+ */
+int cw_queues_write(struct cw_queues *qs);
+
 #endif

@@ -89,6 +89,9 @@ int cw_ingest_new(struct cw_ingest **out, sqlite3 *db, const struct cw_ingest_op
 	t->watch = o->watch;
 	in->live = o->watch != NULL;
 	t->attribution = true;
+	t->futex_syscalls[0] = cw_syscall_number(o->arch, "futex");
+	t->futex_syscalls[1] = cw_syscall_number(o->arch, "futex_wait");
+	t->futex_syscalls[2] = cw_syscall_number(o->arch, "futex_waitv");
 	t->return_sp_adjust = cw_arch_is_arm64(o->arch) ? 0 : 8;
 	in->sorter = cw_sorter_new(CW_SORT_WINDOW_NS, CW_SORT_MAX_BYTES, sorted, in);
 	err = create_schema(in);

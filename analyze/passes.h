@@ -34,6 +34,26 @@ struct cw_totals {
 	uint64_t unmatched_returns;
 };
 
+/* What happens to the queue and the workers of a hop; view queue_event has the same of a capture.
+ */
+enum cw_queue_what {
+	CW_QUEUE_SUBMIT, /* flag: another submission of its key is open */
+	CW_QUEUE_START,  /* a target took it after ns; flag: nobody did before (match all) */
+	CW_QUEUE_DONE,   /* its work ended after ns; flag: ns is known */
+	CW_QUEUE_FREE,   /* the thread left the target; flag: without handing off the next hop */
+	CW_QUEUE_DROP,   /* nobody will take it; flag: superseded, else expired */
+	CW_QUEUE_LONE,   /* a target without a submission */
+};
+
+struct cw_queue_event {
+	enum cw_queue_what what;
+	uint32_t hop;
+	bool flag;
+	uint64_t ts, ns;
+	const struct cw_task *worker;   /* START, DONE, FREE */
+	uint64_t futex_waits, futex_ns; /* in the work, for DONE */
+};
+
 /* What follow is told as it happens, beside the rows. Times are of the event that ended it. */
 struct cw_watch {
 	void *arg;
@@ -41,6 +61,7 @@ struct cw_watch {
 	void (*call)(void *arg, const struct cw_call *c, const char *reason);
 	/* A chain's rows were put; its last target's call is put right before or after. */
 	void (*chain)(void *arg, uint64_t chain_id, uint64_t slice_id, uint64_t ts);
+	void (*queue)(void *arg, const struct cw_queue_event *e);
 	/* What no record can refer to any more. */
 	void (*stack_gone)(void *arg, uint64_t stack_id);
 	void (*file_gone)(void *arg, uint64_t file_id);
@@ -54,6 +75,7 @@ struct cw_trace {
 	uint64_t max_age_ns;            /* 0: the plan's */
 	bool attribution;               /* scheduler facts were recorded */
 	bool restitch;                  /* plan is not the one recorded with */
+	int futex_syscalls[3];          /* in which threads wait for a futex; -1 none */
 	uint32_t return_sp_adjust;      /* bytes a return's stack pointer is above its entry's */
 	uint64_t first_ts, last_ts;     /* of events, so far */
 	bool any_event;

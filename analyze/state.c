@@ -18,6 +18,7 @@ struct cw_tstate {
 	uint64_t since; /* running: counted up to here */
 	uint32_t cpu;
 	struct cw_parts parts;
+	struct cw_futex_waits futex;
 	struct cw_episode e;              /* while off; running: e.early may be set */
 	uint32_t waits_on;                /* CPU + 1 in whose list the thread is; 0 none */
 	uint64_t waits_from, waits_since; /* and since when; since the last switch there */
@@ -203,6 +204,12 @@ static void count_running(struct cw_trace *t, struct cw_task *task, uint64_t ts,
 	s->since = ts;
 }
 
+static bool is_futex(const struct cw_trace *t, int32_t syscall)
+{
+	return syscall >= 0 && (syscall == t->futex_syscalls[0] ||
+				syscall == t->futex_syscalls[1] || syscall == t->futex_syscalls[2]);
+}
+
 /* The thread is back, or at least no longer where it was. missed: its switch-in was not seen. */
 static void end_episode(struct cw_trace *t, struct cw_task *task, uint64_t ts, uint32_t cpu,
 			bool missed)
@@ -221,6 +228,10 @@ static void end_episode(struct cw_trace *t, struct cw_task *task, uint64_t ts, u
 	if (missed)
 		cw_loss_found(t, CW_SCHED_SWITCH, cpu, h.from, h.to);
 	cw_episode_write(t, task->utid, &s->e, ts, cpu, &parts, &h);
+	if (is_futex(t, s->e.syscall)) {
+		s->futex.n++;
+		s->futex.ns += ts - s->e.out;
+	}
 	for (int i = 0; i < CW_NPARTS; i++)
 		s->parts.ns[i] += parts.ns[i];
 	memset(&s->e.early, 0, sizeof(s->e.early));
@@ -421,6 +432,11 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 		break;
 	}
 	return 0;
+}
+
+struct cw_futex_waits cw_state_futex_waits(const struct cw_task *task)
+{
+	return task->state ? task->state->futex : (struct cw_futex_waits){0};
 }
 
 void cw_state_read(struct cw_trace *t, struct cw_task *task, uint64_t ts, struct cw_parts *out)

@@ -12,6 +12,13 @@ struct cw_parts {
 	uint64_t ns[CW_NPARTS];
 };
 
+/* Waits for a futex that a thread has come back from. */
+struct cw_futex_waits {
+	uint64_t n, ns;
+};
+
+struct cw_futex_waits cw_state_futex_waits(const struct cw_task *task);
+
 /* Read the counters of a thread that is on a CPU at ts. */
 void cw_state_read(struct cw_trace *t, struct cw_task *task, uint64_t ts, struct cw_parts *out);
 

@@ -21,6 +21,10 @@ struct cw_step {
 	unsigned doubt; /* why none matched */
 	bool handed;    /* the next hop was submitted in it */
 	bool written;
+	uint64_t took; /* hops that it took a submission of, as bits */
+	bool done;     /* its work is over: that was told */
+	bool freed;
+	struct cw_futex_waits futex; /* at its begin */
 };
 
 struct cw_stitch {
@@ -89,6 +93,48 @@ static bool near_begin(const struct cw_trace *t, const struct cw_hop *h, uint64_
 	return ts - t->first_ts <= h->max_age_ns;
 }
 
+/* ---- what follow is told ------------------------------------------------------------------------
+ */
+
+static void tell(const struct cw_trace *t, const struct cw_queue_event *e)
+{
+	if (t->watch)
+		t->watch->queue(t->watch->arg, e);
+}
+
+/* The work of c ended at ts, for all hops that it took. */
+static void tell_done(const struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
+		      uint64_t ts, bool known)
+{
+	struct cw_futex_waits now = cw_state_futex_waits(task), then = c->step->futex;
+	struct cw_queue_event e = {
+		.what = CW_QUEUE_DONE,
+		.flag = known,
+		.ts = ts,
+		.ns = ts - c->ts,
+		.worker = task,
+		.futex_waits = now.n - then.n,
+		.futex_ns = now.ns - then.ns,
+	};
+
+	for (; e.hop < t->stitch->hops.n && !c->step->done; e.hop++)
+		if (e.hop < 64 && c->step->took & 1ull << e.hop)
+			tell(t, &e);
+	c->step->done = true;
+}
+
+static void tell_free(const struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
+		      uint64_t ts, bool no_handoff)
+{
+	struct cw_queue_event e = {
+		.what = CW_QUEUE_FREE, .flag = no_handoff, .ts = ts, .worker = task};
+
+	for (; e.hop < t->stitch->hops.n && !c->step->freed; e.hop++)
+		if (e.hop < 64 && c->step->took & 1ull << e.hop)
+			tell(t, &e);
+	c->step->freed = true;
+}
+
 /* ---- submissions --------------------------------------------------------------------------------
  */
 
@@ -106,11 +152,16 @@ static void unconsumed(struct cw_trace *t, const struct cw_submission *x, const 
 
 /* Close a submission that no target will take any more. */
 static void close_open(struct cw_trace *t, struct cw_submission *x, uint64_t *counter,
-		       const char *reason)
+		       const char *reason, uint64_t ts)
 {
+	struct cw_queue_event e = {.what = CW_QUEUE_DROP, .hop = x->slot->hop, .ts = ts};
+
 	if (!x->weak && !x->taken) {
 		(*counter)++;
 		unconsumed(t, x, reason);
+		e.flag = counter == &t->stitch->hops.h[e.hop].superseded;
+		if (counter != &t->stitch->hops.h[e.hop].open_at_end)
+			tell(t, &e);
 	}
 	cw_submission_free(&t->stitch->open, x);
 }
@@ -122,7 +173,7 @@ static void expire(struct cw_trace *t, uint32_t hop, uint64_t now)
 
 	for (; x && now - x->ts > h->max_age_ns; x = next) {
 		next = x->later;
-		close_open(t, x, &h->expired, "expired");
+		close_open(t, x, &h->expired, "expired", x->ts + h->max_age_ns);
 	}
 }
 
@@ -161,11 +212,18 @@ static void submit(struct cw_trace *t, const struct cw_task *task, const struct 
 	x->slice_id = c->slice_id;
 	h->submitted += !weak;
 	h->duplicate_keys += !weak && x->slot->strong > 1;
+	if (!weak)
+		tell(t, &(struct cw_queue_event){.what = CW_QUEUE_SUBMIT,
+						 .hop = hop,
+						 .flag = x->slot->strong > 1,
+						 .ts = c->ts});
 	if (near_begin(t, h, c->ts))
 		seen_add(st, seen_hash(hop, upid, key), true);
 	outer = h->stage ? around(task, h->stage) : NULL;
 	if (!outer)
 		return;
+	if (!weak && outer->step->link)
+		tell_done(t, task, outer, c->ts, true);
 	outer->step->handed |= !weak;
 	x->prev = cw_link_get(outer->step->link);
 	x->doubt = outer->step->link ? 0 : outer->step->doubt;
@@ -268,12 +326,21 @@ static struct cw_link *take(struct cw_trace *t, const struct cw_task *task, cons
 	w[11] = cw_word(names[match <= CW_MATCH_ALL ? match : 0]);
 	w[12] = cw_word(cw_doubt_text(doubt, "exact"));
 	w[13] = n;
-	h->submitted += x->weak && !x->taken;
+	if (x->weak && !x->taken) {
+		h->submitted++;
+		tell(t, &(struct cw_queue_event){.what = CW_QUEUE_SUBMIT, .hop = hop, .ts = c->ts});
+	}
+	tell(t, &(struct cw_queue_event){.what = CW_QUEUE_START,
+					 .hop = hop,
+					 .flag = !x->taken,
+					 .ts = c->ts,
+					 .ns = c->ts - x->ts,
+					 .worker = task});
 	h->matched += !x->taken;
 	cw_submission_taken(x);
 	if (match != CW_MATCH_OLDEST)
 		while (x->older)
-			close_open(t, x->older, &h->superseded, "superseded");
+			close_open(t, x->older, &h->superseded, "superseded", c->ts);
 	if (match != CW_MATCH_ALL)
 		cw_submission_free(&st->open, x);
 	return l;
@@ -345,6 +412,7 @@ static void unmatched(struct cw_trace *t, const struct cw_task *task, struct cw_
 		c->step->doubt = CW_DOUBT_LOSS;
 	}
 	h->unmatched++;
+	tell(t, &(struct cw_queue_event){.what = CW_QUEUE_LONE, .hop = hop, .ts = c->ts});
 	w = cw_rows_put(t->rows, CW_ROW_UNMATCHED, 0);
 	w[0] = hop;
 	w[1] = c->slice_id;
@@ -360,6 +428,7 @@ static void arrive(struct cw_trace *t, const struct cw_task *task, struct cw_cal
 	c->step = s;
 	s->stage = r->target_stage;
 	s->hop = r->targets[0];
+	s->futex = cw_state_futex_waits(task);
 	for (uint32_t i = 0; i < r->ntargets; i++) {
 		uint32_t hop = r->targets[i], arg;
 		struct cw_slot *slot;
@@ -370,6 +439,7 @@ static void arrive(struct cw_trace *t, const struct cw_task *task, struct cw_cal
 		if (!slot)
 			continue;
 		l = take(t, task, c, hop, arg, slot);
+		s->took |= hop < 64 ? 1ull << hop : 0;
 		/* At a join the latest-arriving edge is followed. */
 		if (s->link && s->link->src_ts > l->src_ts) {
 			cw_link_put(l);
@@ -422,8 +492,11 @@ static int call_begin(struct cw_trace *t, struct cw_task *task, struct cw_call *
 		arrive(t, task, c, r);
 	if (r->nsources)
 		submit_all(t, task, c, r);
-	if (c->step && c->step->link && c->step->stage + 1 == st->hops.nstages && !c->has_return)
+	if (c->step && c->step->link && c->step->stage + 1 == st->hops.nstages && !c->has_return) {
 		write_chain(t, c, c->kernel_limit ? "kernel limit" : "not probed");
+		tell_done(t, task, c, c->ts, false);
+		tell_free(t, task, c, c->ts, false);
+	}
 	return 0;
 }
 
@@ -432,14 +505,19 @@ static void call_end(struct cw_trace *t, struct cw_task *task, struct cw_call *c
 {
 	struct cw_stitch *st = t->stitch;
 	struct cw_step *s = c->step;
+	bool last, cut = reason && !strcmp(reason, "capture end");
 
-	(void)task;
 	if (!s)
 		return;
-	if (s->link && s->stage + 1 == st->hops.nstages) {
+	last = s->stage + 1 == st->hops.nstages;
+	if (s->link && !cut) {
+		tell_done(t, task, c, c->end_ts, !reason);
+		tell_free(t, task, c, c->end_ts, !last && !s->handed);
+	}
+	if (s->link && last) {
 		if (!s->written)
 			write_chain(t, c, reason);
-	} else if (s->link && !s->handed && !(reason && !strcmp(reason, "capture end"))) {
+	} else if (s->link && !s->handed && !cut) {
 		st->hops.h[s->hop].no_handoff++;
 	}
 	cw_link_put(s->link);
@@ -512,7 +590,7 @@ static int finish(struct cw_trace *t)
 		expire(t, i, t->last_ts);
 		for (x = st->open.queues[i].first; x; x = next) {
 			next = x->later;
-			close_open(t, x, &st->hops.h[i].open_at_end, "open at end");
+			close_open(t, x, &st->hops.h[i].open_at_end, "open at end", t->last_ts);
 		}
 	}
 	return cw_stitch_check(t);

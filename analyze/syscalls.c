@@ -47,6 +47,14 @@ bool cw_arch_is_arm64(const char *arch)
 	return arch && (!strcmp(arch, "aarch64") || !strcmp(arch, "arm64"));
 }
 
+int cw_syscall_number(const char *arch, const char *name)
+{
+	for (size_t i = 0; i < sizeof(syscalls) / sizeof(*syscalls); i++)
+		if (!strcmp(syscalls[i].name, name))
+			return cw_arch_is_arm64(arch) ? syscalls[i].arm64 : syscalls[i].x86_64;
+	return -1;
+}
+
 void cw_syscalls_write(struct cw_rows *rows, const char *arch)
 {
 	bool arm64 = cw_arch_is_arm64(arch);

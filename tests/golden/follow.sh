@@ -27,7 +27,10 @@ for c in tests/captures/*.cwc examples/*.cwc; do
 	"$analyze" follow - --format jsonl 2>/dev/null <"$c" | records | cmp - "$dir/f" || complain "$c: from standard input"
 	# The same blocks as text, in the order in which they ended; the report has its head above them.
 	for command in report follow; do
-		"$analyze" $command "$c" $([ $command = report ] && echo --no-cache) 2>/dev/null |
+		option=--no-cache
+		[ $command = report ] || option='--no-cache --diagnostic-interval-ms 0'
+		# shellcheck disable=SC2086 # words
+		"$analyze" $command "$c" $option 2>/dev/null |
 			grep -E '^(chain|\[|async hop|  (RETURN|no return|queue=|wait=|waker|#|async))' | LC_ALL=C sort >"$dir/$command.txt"
 	done
 	cmp "$dir/report.txt" "$dir/follow.txt" || complain "$c: text differs"
@@ -41,6 +44,25 @@ for c in tests/captures/*.cwc examples/*.cwc; do
 	diff "$dir/report.counts" "$dir/follow.counts" || complain "$c: summaries differ"
 	[ "$(wc -l <"$dir/follow.counts")" -gt 30 ] || complain "$c: no summary"
 done
+
+# Queues and pools of each interval and of the whole. What later intervals tell is left out of those: how
+# many workers there are (and so whether they are saturated), and how long the work took that began in one.
+for c in tests/captures/v1-async.cwc examples/thread-pool.cwc; do
+	for interval in 0 50 1000; do
+		"$analyze" follow "$c" --format jsonl --diagnostic-interval-ms $interval 2>/dev/null |
+			grep '^{"type":"queue_' >"$dir/follow"
+		"$analyze" diagnostics "$c" --no-cache --format jsonl --diagnostic-interval-ms $interval 2>/dev/null |
+			LC_ALL=C sort >"$dir/report"
+		[ -s "$dir/report" ] || complain "$c: no diagnostics"
+		LC_ALL=C sort "$dir/follow" -o "$dir/follow"
+		for of in follow report; do
+			sed -i '/queue_snapshot/s/"\(saturated_ns\|busiest_worker_average_work_ns\|diagnosis\)":["a-z0-9. +]*//g
+				s/"\(saturated_ns\|busiest_worker_average_work_ns\)":[a-z0-9.]*,//g' "$dir/$of"
+		done
+		diff "$dir/report" "$dir/follow" || complain "$c: diagnostics of every $interval ms differ"
+	done
+done
+[ "$(grep -c queue_snapshot "$dir/follow")" -ge 1 ] || complain "no queue snapshot"
 
 c=tests/captures/v1-async.cwc
 count() { "$analyze" follow $c --format jsonl "$@" 2>/dev/null | grep -c '"type":"chain"'; }
@@ -68,6 +90,8 @@ status 1 'standard input is empty' -
 status 1 'not recorded; recorded were: enqueue_request' $c --async-hop nothing,1,process_request,1
 status 2 'give - for standard input' --format jsonl
 status 2 'follow prints text or jsonl' $c --format csv
+status 2 'follow prints text or jsonl' $c --format html
+status 2 'diagnostic-interval-ms x: give milliseconds' $c --diagnostic-interval-ms x
 status 2 'give milliseconds' $c --min-total-ms x
 status 1 'cannot write /nonexistent/out: No such file' $c -o /nonexistent/out
 "$analyze" follow $c -o "$dir/file" && grep -q '^chain 1 ' "$dir/file" || complain "-o FILE"
