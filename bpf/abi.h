@@ -27,7 +27,7 @@ struct cw_bpf_config {
 	__u32 pid_ns;      /* inode of the recorder's PID namespace */
 	__u32 switch_args; /* arguments of the raw tracepoint sched_switch */
 	__u32 stacks;      /* take user stacks */
-	__u32 reserved;
+	__u32 in_cgroup;   /* processes join when they are in the cgroup of the map of this name */
 };
 
 /* A traced thread, by tid. */

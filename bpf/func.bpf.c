@@ -35,7 +35,8 @@ static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *t
 		return t;
 	if (cw_stopped)
 		return NULL;
-	if (!bpf_map_lookup_elem(&procs, &pid) && (!cfg.adopt || !cw_proc_add(task, pid)))
+	if (!bpf_map_lookup_elem(&procs, &pid) &&
+	    (!cfg.adopt || cw_kept_out() || !cw_proc_add(task, pid)))
 		return NULL;
 	return cw_thread_add(task, pid, tid);
 }

@@ -148,6 +148,8 @@ int cw_process_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (cfg.match_exec)
 		still = cw_runs_elf(task);
+	if (cfg.in_cgroup)
+		still = (still || !cfg.match_exec) && !cw_kept_out();
 	if (cw_stopped || (!was && !still))
 		return 0;
 	bpf_map_delete_elem(&threads, &old_tid);

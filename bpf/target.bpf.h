@@ -30,6 +30,20 @@ struct {
 	__type(value, __u64);
 } others __weak SEC(".maps");
 
+/* The cgroup whose processes are traced. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroup __weak SEC(".maps");
+
+/* Is the current process where only those of one cgroup may join, or not in that one? */
+static __always_inline bool cw_kept_out(void)
+{
+	return cfg.in_cgroup && bpf_current_task_under_cgroup(&cgroup, 0) != 1;
+}
+
 /* The state of a traced thread; NULL for all others, and for all once the recorder has stopped. */
 static __always_inline struct cw_tstate *cw_thread_find(__u32 tid)
 {

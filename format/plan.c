@@ -45,23 +45,56 @@ struct cw_plan *cw_plan_new(void)
 	return p;
 }
 
-void cw_plan_free(struct cw_plan *p)
+void cw_plan_clear_funcs(struct cw_plan *p)
 {
-	if (!p)
-		return;
 	for (size_t i = 0; i < p->nfuncs; i++) {
 		free(p->funcs[i].name);
 		free(p->funcs[i].module);
 	}
+	free(p->funcs);
+	p->funcs = NULL;
+	p->nfuncs = 0;
+}
+
+void cw_plan_clear_hops(struct cw_plan *p)
+{
 	for (size_t i = 0; i < p->nhops; i++) {
 		free(p->hops[i].source);
 		free(p->hops[i].source_module);
 		free(p->hops[i].target);
 		free(p->hops[i].target_module);
 	}
-	free(p->funcs);
 	free(p->hops);
+	p->hops = NULL;
+	p->nhops = 0;
+}
+
+void cw_plan_free(struct cw_plan *p)
+{
+	if (!p)
+		return;
+	cw_plan_clear_funcs(p);
+	cw_plan_clear_hops(p);
 	free(p);
+}
+
+static bool set_module(char **to, const char *module)
+{
+	if (!*to)
+		*to = strdup(module);
+	return *to;
+}
+
+int cw_plan_set_module(struct cw_plan *p, const char *module)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < p->nfuncs; i++)
+		ok &= set_module(&p->funcs[i].module, module);
+	for (size_t i = 0; i < p->nhops; i++)
+		ok &= set_module(&p->hops[i].source_module, module) &&
+		      set_module(&p->hops[i].target_module, module);
+	return ok ? 0 : -ENOMEM;
 }
 
 /* Room for one more element, cleared, at the end of a list that grows by doubling. */
@@ -347,6 +380,49 @@ static int check_doubles(const struct cw_plan *p, char *err)
 		}
 	}
 	return 0;
+}
+
+static bool expand_one(struct cw_plan *fresh, const struct cw_plan *p,
+		       const struct cw_plan_func *from, const char *name)
+{
+	struct cw_plan_func *f;
+
+	if (cw_plan_find_exact(p, name, from->module) >= 0)
+		return true;
+	f = cw_plan_grow_funcs(fresh);
+	if (!f)
+		return false;
+	*f = *from;
+	f->name = strdup(name);
+	f->module = from->module ? strdup(from->module) : NULL;
+	return f->name && (f->module || !from->module);
+}
+
+int cw_plan_expand_func(struct cw_plan *p, size_t i, char *const *names, size_t n)
+{
+	struct cw_plan_func old = p->funcs[i];
+	struct cw_plan fresh = {0};
+	bool ok = true;
+
+	for (size_t j = 0; j < p->nfuncs; j++) {
+		if (j != i) {
+			struct cw_plan_func *f = cw_plan_grow_funcs(&fresh);
+
+			if (f)
+				*f = p->funcs[j];
+			else
+				ok = false;
+			continue;
+		}
+		for (size_t k = 0; ok && k < n; k++)
+			ok = expand_one(&fresh, p, &old, names[k]);
+	}
+	free(p->funcs);
+	p->funcs = fresh.funcs;
+	p->nfuncs = fresh.nfuncs;
+	free(old.name);
+	free(old.module);
+	return ok ? 0 : -ENOMEM;
 }
 
 int cw_plan_finish(struct cw_plan *p, char *err)

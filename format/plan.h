@@ -67,6 +67,16 @@ int cw_plan_add_hop(struct cw_plan *p, const char *text, char *err);
 /* Parse one function: [MODULE:]SYMBOL or [MODULE:]+0xOFFSET. */
 int cw_plan_add_func(struct cw_plan *p, const char *text, char *err);
 
+/* Take functions, or hops, out again: others are to replace them. */
+void cw_plan_clear_funcs(struct cw_plan *p);
+void cw_plan_clear_hops(struct cw_plan *p);
+
+/* Put functions of these names in the place of function i, without those that are there already. */
+int cw_plan_expand_func(struct cw_plan *p, size_t i, char *const *names, size_t n);
+
+/* Give every function that names no module this one, in hops, too. -ENOMEM. */
+int cw_plan_set_module(struct cw_plan *p, const char *module);
+
 /*
  * Complete and check: hop functions join funcs (once each), the last hop's target is the final
  * target (the only positional function may be left out), async implies time and attribution,

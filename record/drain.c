@@ -4,6 +4,7 @@
  * that say which modules and processes must be described. Must not know how programs are attached.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -32,6 +33,7 @@ struct cw_drain {
 	uint64_t counted;               /* calls of the last function */
 	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
+	size_t running; /* processes that are waited for */
 	bool enough;
 };
 
@@ -95,9 +97,24 @@ static int watch_fd(struct cw_drain *d, int fd, uint32_t what, uint32_t events)
 	return fd < 0 ? 0 : epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
+static int watch_processes(struct cw_drain *d)
+{
+	const struct cw_target *t = d->s.target;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < t->nprocs; i++) {
+		rc = watch_fd(d, t->procs[i].fd, ON_EXIT, EPOLLIN | EPOLLONESHOT);
+		d->running += t->procs[i].fd >= 0;
+	}
+	return rc;
+}
+
 struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 {
 	struct cw_drain *d = calloc(1, sizeof(*d));
+	char text[256];
+	int rc;
 
 	if (!d)
 		return NULL;
@@ -107,8 +124,7 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 	/* Edge-triggered: while the ring is never quite empty a level would never let us sleep. */
 	if (d->epoll < 0 || !d->ring ||
 	    watch_fd(d, cw_probes_ring_fd(s->probes), ON_RING, EPOLLIN | EPOLLET) ||
-	    watch_fd(d, s->signal_fd, ON_SIGNAL, EPOLLIN) ||
-	    watch_fd(d, s->target->pidfd, ON_EXIT, EPOLLIN)) {
+	    watch_fd(d, s->signal_fd, ON_SIGNAL, EPOLLIN) || watch_processes(d)) {
 		snprintf(err, CW_ERR, "cannot map the ring buffer: %s", strerror(errno));
 		cw_drain_free(d);
 		return NULL;
@@ -118,7 +134,14 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 		cw_drain_free(d);
 		return NULL;
 	}
-	cw_modules_watch(s->modules, cw_tracked_keep, d->tracked);
+	rc = cw_modules_watch(s->modules, cw_tracked_keep, d->tracked);
+	if (rc) {
+		snprintf(text, sizeof(text),
+			 "new mappings are not reported by the kernel (%s): they are looked for in "
+			 "/proc, and those of processes that end soon are missed",
+			 strerror(-rc));
+		s->warn(text);
+	}
 	d->start = mono_ns();
 	d->next_poll = d->start + POLL_NS;
 	d->next_embed = d->start + EMBED_NS;
@@ -191,6 +214,7 @@ int cw_drain_run(struct cw_drain *d)
 {
 	struct epoll_event ev[4];
 	uint64_t now;
+	bool all_gone = false; /* those named; their children may live on */
 	int i, n, rc, reason = 0;
 
 	while (!reason) {
@@ -198,8 +222,8 @@ int cw_drain_run(struct cw_drain *d)
 		for (i = 0; i < n; i++) {
 			if (ev[i].data.u32 == ON_SIGNAL)
 				reason = CW_END_SIGNAL;
-			else if (ev[i].data.u32 == ON_EXIT && !reason)
-				reason = CW_END_TARGET;
+			else if (ev[i].data.u32 == ON_EXIT)
+				all_gone = !--d->running;
 		}
 		rc = carry(d);
 		now = mono_ns();
@@ -207,6 +231,9 @@ int cw_drain_run(struct cw_drain *d)
 			rc = periodic(d, now);
 		if (rc)
 			return rc;
+		if (!reason && all_gone &&
+		    !(d->s.target->follow && cw_probes_any_process(d->s.probes)))
+			reason = CW_END_TARGET;
 		if (d->enough)
 			reason = CW_END_EVENTS;
 		else if (!reason && d->s.duration_ns && now - d->start >= d->s.duration_ns)

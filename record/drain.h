@@ -22,6 +22,7 @@ struct cw_drain_setup {
 	uint64_t max_events;  /* 0: no limit */
 	uint64_t duration_ns; /* 0: no limit */
 	int signal_fd;
+	void (*warn)(const char *text);
 };
 
 struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err);

@@ -13,8 +13,10 @@
 #include <unistd.h>
 #include "capture.h"
 #include "closing.h"
+#include "config.h"
 #include "drain.h"
 #include "exec.h"
+#include "findsym.h"
 #include "losses.h"
 #include "header_keys.h"
 #include "modules.h"
@@ -47,6 +49,11 @@ struct recording {
 static void warn(const char *text)
 {
 	fprintf(stderr, "callweave-record: warning: %s\n", text);
+}
+
+static void say(const char *text)
+{
+	fprintf(stderr, "callweave-record: %s\n", text);
 }
 
 /* The first signal stops the recording, which is then finished; a second one ends the program. */
@@ -92,7 +99,8 @@ static int step_target(struct recording *r)
 
 static int step_points(struct recording *r)
 {
-	return cw_points_find(&r->points, r->opt.plan, &r->target, r->opt.force_return, r->err);
+	return cw_points_find(&r->points, r->opt.plan, &r->target, r->opt.force_return, say, warn,
+			      r->err);
 }
 
 static int step_output(struct recording *r)
@@ -133,11 +141,12 @@ static void want_pid(void *arg, uint32_t pid)
 /* Wanted processes are taken in once the programs run that notice their new threads. */
 static int step_attach(struct recording *r)
 {
+	size_t i;
 	int rc;
 
-	if (r->target.pid)
-		cw_probes_want(r->probes, r->target.pid);
-	else
+	for (i = 0; i < r->target.nprocs; i++)
+		cw_probes_want(r->probes, r->target.procs[i].pid);
+	if (r->target.by_file)
 		cw_target_scan(&r->target, want_pid, r->probes);
 	rc = cw_probes_attach(r->probes, &r->target, &r->points, warn, r->err);
 	if (!rc) {
@@ -164,6 +173,7 @@ static int step_run(struct recording *r)
 		.max_events = r->opt.plan->filters.max_events,
 		.duration_ns = r->opt.plan->filters.duration_ns,
 		.signal_fd = r->signal_fd,
+		.warn = warn,
 	};
 	int rc;
 
@@ -266,8 +276,12 @@ int main(int argc, char **argv)
 	int rc = 0;
 
 	r.out.fd = -1;
-	r.target.pidfd = r.target.elf_fd = -1;
+	r.target.cgroup_fd = -1;
 	cw_options_parse(&r.opt, argc, argv);
+	if (r.opt.check_config)
+		return cw_config_check(r.opt.check_config);
+	if (r.opt.find_symbol)
+		return cw_find_symbol(&r.opt);
 	for (i = 0; !rc && i < sizeof(steps) / sizeof(*steps); i++)
 		rc = steps[i](&r);
 	if (rc)

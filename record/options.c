@@ -1,205 +1,86 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The command line: a table of options, and the checks that need no look at the system. Must not
- * know about BPF, processes or files.
+ * know about BPF, processes or captures.
  */
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "config.h"
+#include "optable.h"
 #include "options.h"
+#include "optvalues.h"
 
 #define DEFAULT_RING (16ull << 20)
+#define MIN_FILE     (64ull << 10)
 #define MAX_FUNCS    256
-
-const char *argp_program_version = "callweave-record 1";
-const char *argp_program_bug_address = NULL;
-
-enum {
-	OPT_EXEC = 256,
-	OPT_MODULE,
-	OPT_BINARY,
-	OPT_OFFSET,
-	OPT_RET,
-	OPT_TIME,
-	OPT_ATTRIBUTION,
-	OPT_HOP,
-	OPT_DURATION,
-	OPT_MAX_EVENTS,
-	OPT_RING,
-	OPT_STACK,
-	OPT_MAX_AGE,
-	OPT_CONFIG,
-	OPT_FORCE_RETURN,
-	OPT_MIN_TOTAL,
-	OPT_MIN_QUEUE,
-	OPT_MIN_WORK
-};
-
-static const char doc[] =
-	"Record calls and handoffs of a running program into a file for callweave-analyze.\v"
-	"Examples:\n"
-	"  callweave-record -p 1234 --ret --time handle_request\n"
-	"      entries, return values and durations of a function in process 1234\n"
-	"  callweave-record -p 1234 --attribution --duration 10 write_result\n"
-	"      and what each call waited for, for ten seconds\n"
-	"  callweave-record -p 1234 --async-hop submit_task,2,run_task,1 run_task\n"
-	"      follow a task pointer from submit_task's second argument to run_task's first\n"
-	"  callweave-record /usr/bin/server handle_request\n"
-	"      every process that runs this file (a name with a '/' is a BINARY)\n"
-	"  callweave-record --time --exec ./server handle_request -- --port 8080\n"
-	"      start the program once everything is in place\n"
-	"  callweave-record -p 1234 -o - f | callweave-analyze follow -\n"
-	"      watch while recording\n\n"
-	"FUNCTION is [MODULE:]SYMBOL or [MODULE:]+0xOFFSET. Exit status: 0 recorded, 1 failed, 2 "
-	"usage.";
-
-static const struct argp_option table[] = {
-	{NULL, 0, NULL, 0, "What to trace:", 1},
-	{"pid", 'p', "PID", 0, "trace this process", 1},
-	{"exec", OPT_EXEC, "PROG", 0, "start PROG with the arguments after -- and trace it", 1},
-	{"module", OPT_MODULE, "MODULE", 0, "ELF file the functions are in (name or path)", 1},
-	{"binary", OPT_BINARY, "FILE", 0, "as BINARY, also for names without a '/'", 1},
-	{"offset", OPT_OFFSET, "OFFSET", 0, "probe this file offset instead of a symbol", 1},
-	{"config", OPT_CONFIG, "FILE", 0, "read functions, hops and filters from a YAML file", 1},
-	{NULL, 0, NULL, 0, "What to record:", 2},
-	{"ret", OPT_RET, NULL, 0, "return values", 2},
-	{"return-value", 0, NULL, OPTION_ALIAS, NULL, 2},
-	{"time", OPT_TIME, NULL, 0, "durations", 2},
-	{"latency", 0, NULL, OPTION_ALIAS, NULL, 2},
-	{"attribution", OPT_ATTRIBUTION, NULL, 0, "what calls waited for; implies --time", 2},
-	{"breakdown", 0, NULL, OPTION_ALIAS, NULL, 2},
-	{"async-hop", OPT_HOP, "SOURCE,ARG,TARGET[,ARG|auto]", 0,
-	 "a handoff: the key is argument ARG of SOURCE and of TARGET; repeat for chains", 2},
-	{"async-max-age-ms", OPT_MAX_AGE, "MS", 0, "submissions older than this expire (30000)", 2},
-	{"min-total-ms", OPT_MIN_TOTAL, "MS", 0, "filter kept in the plan for reports", 2},
-	{"min-queue-ms", OPT_MIN_QUEUE, "MS", 0, "filter kept in the plan for reports", 2},
-	{"min-work-ms", OPT_MIN_WORK, "MS", 0, "filter kept in the plan for reports", 2},
-	{"stack", OPT_STACK, "fp|none", 0,
-	 "how user stacks are walked: by frame pointers (fp), not at all", 2},
-	{"force-return-probes", OPT_FORCE_RETURN, NULL, 0,
-	 "return probes in programs of Go or another runtime that moves stacks", 2},
-	{NULL, 0, NULL, 0, "When to stop, where to write:", 3},
-	{"duration", OPT_DURATION, "SECONDS", 0, "stop after this time", 3},
-	{"max-events", OPT_MAX_EVENTS, "N", 0, "stop after N calls of the last function", 3},
-	{"ring-size", OPT_RING, "BYTES", 0, "buffer between kernel and recorder, with K or M (16M)",
-	 3},
-	{"output", 'o', "FILE", 0, "capture file, - for standard output (callweave.cwc)", 3},
-	{"quiet", 'q', NULL, 0, "no closing line", 3},
-	{"verbose", 'v', NULL, 0, "messages of the BPF library", 3},
-	{0}};
+#define MAX_SEGMENTS 9999
 
 struct parse {
 	struct cw_options *o;
+	const char *config;
 	const char *funcs[MAX_FUNCS];
 	bool offset[MAX_FUNCS]; /* given by --offset */
 	size_t nfuncs;
+	bool own_hops; /* the command line's, which replace the file's */
+	const char *source, *source_binary;
+	uint32_t source_arg, target_arg;
+	bool target_arg_given;
+	bool config_only; /* looking for --config, before all else */
 };
 
-uint64_t cw_parse_size(const char *text)
+/* ---- gathering ------------------------------------------------------------------------------- */
+
+static void add_pid(struct argp_state *st, struct cw_options *o, const char *text)
 {
-	char *end;
-	uint64_t n;
+	pid_t pid = cw_value_count(st, "-p", text, INT_MAX), *bigger;
+	size_t i;
 
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (errno || end == text || *text == '-')
-		return 0;
-	if (*end == 'k' || *end == 'K')
-		n <<= 10, end++;
-	else if (*end == 'm' || *end == 'M')
-		n <<= 20, end++;
-	return *end ? 0 : n;
-}
-
-/* A number of units of scale ns each; the value must be positive. */
-static uint64_t parse_scaled(struct argp_state *st, const char *name, const char *text,
-			     double scale)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || !(v > 0) || v * scale > 9e18)
-		argp_error(st, "--%s takes a positive number, not '%s'", name, text);
-	return (uint64_t)(v * scale);
-}
-
-static uint64_t parse_count(struct argp_state *st, const char *name, const char *text)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno || end == text || *end || !v || *text == '-')
-		argp_error(st, "%s takes a positive whole number, not '%s'", name, text);
-	return v;
-}
-
-static uint64_t parse_ring(struct argp_state *st, const char *text)
-{
-	uint64_t n = cw_parse_size(text), page = sysconf(_SC_PAGESIZE);
-
-	if (n < page || n > 1ull << 30 || (n & (n - 1)))
-		argp_error(st, "--ring-size takes a power of two from %luK to 1024M, not '%s'",
-			   (unsigned long)(page >> 10), text);
-	return n;
-}
-
-static bool is_offset(const char *text)
-{
-	char *end;
-
-	errno = 0;
-	strtoull(text, &end, 0);
-	return !errno && end != text && !*end && *text != '-';
-}
-
-static void read_config(struct argp_state *st, struct cw_options *o, const char *path)
-{
-	char err[CW_PLAN_ERR] = "", *text;
-	FILE *f = fopen(path, "re");
-	struct cw_plan *plan;
-	size_t n;
-
-	if (!f)
-		argp_failure(st, 1, errno, "cannot read %s", path);
-	text = malloc(1 << 20);
-	n = text ? fread(text, 1, 1 << 20, f) : 0;
-	fclose(f);
-	if (cw_plan_from_yaml(&plan, text, n, path, err))
-		argp_failure(st, 1, 0, "%s", err);
-	free(text);
-	cw_plan_free(o->plan);
-	o->plan = plan;
-}
-
-static void add_positional(struct argp_state *st, struct parse *p, const char *arg, bool offset)
-{
-	struct cw_options *o = p->o;
-
-	/* MODULE:SYMBOL may hold a path, too; a plain path is the BINARY. */
-	if (!offset && strchr(arg, '/') && !strchr(arg, ':')) {
-		if (o->binary)
-			argp_error(st, "only one BINARY can be given: %s or %s?", o->binary, arg);
-		o->binary = arg;
-	} else if (p->nfuncs == MAX_FUNCS) {
-		argp_error(st, "too many functions");
-	} else {
-		p->offset[p->nfuncs] = offset;
-		p->funcs[p->nfuncs++] = arg;
+	for (i = 0; i < o->npids; i++) {
+		if (o->pids[i] == pid)
+			return;
 	}
+	bigger = realloc(o->pids, (o->npids + 1) * sizeof(*o->pids));
+	if (!bigger)
+		argp_failure(st, 1, ENOMEM, "cannot start");
+	o->pids = bigger;
+	o->pids[o->npids++] = pid;
+}
+
+static void add_binary(struct argp_state *st, struct cw_options *o, const char *arg)
+{
+	if (o->binary)
+		argp_error(st, "only one BINARY can be given: %s or %s?", o->binary, arg);
+	o->binary = arg;
+}
+
+static void take_func(struct argp_state *st, struct parse *p, const char *arg, bool offset)
+{
+	if (p->nfuncs == MAX_FUNCS)
+		argp_error(st, "more than %d functions: list them in a file for --config",
+			   MAX_FUNCS);
+	p->offset[p->nfuncs] = offset;
+	p->funcs[p->nfuncs++] = arg;
+}
+
+/* MODULE:SYMBOL may hold a path, too; a plain path is the BINARY. */
+static void take_positional(struct argp_state *st, struct parse *p, const char *arg)
+{
+	if (strchr(arg, '/') && !strchr(arg, ':'))
+		add_binary(st, p->o, arg);
+	else
+		take_func(st, p, arg, false);
 }
 
 static void add_func(struct argp_state *st, struct cw_options *o, const char *text, bool offset)
 {
-	bool module = o->module && !strchr(text, ':');
 	char err[CW_PLAN_ERR] = "", *full;
 	int rc;
 
-	if (asprintf(&full, "%s%s%s%s", module ? o->module : "", module ? ":" : "",
-		     offset ? "+" : "", text) < 0)
+	if (asprintf(&full, "%s%s", offset ? "+" : "", text) < 0)
 		argp_failure(st, 1, ENOMEM, "cannot start");
 	rc = cw_plan_add_func(o->plan, full, err);
 	free(full);
@@ -207,73 +88,232 @@ static void add_func(struct argp_state *st, struct cw_options *o, const char *te
 		argp_error(st, "%s", err);
 }
 
-static void finish(struct argp_state *st, struct parse *p)
+static void add_hop(struct argp_state *st, struct parse *p, const char *text)
+{
+	char err[CW_PLAN_ERR] = "";
+
+	if (!p->own_hops)
+		cw_plan_clear_hops(p->o->plan);
+	p->own_hops = true;
+	if (cw_plan_add_hop(p->o->plan, text, err))
+		argp_error(st, "%s", err);
+}
+
+/* --async-source: a handoff to the last FUNCTION. */
+static void add_source_hop(struct argp_state *st, struct parse *p)
+{
+	const struct cw_plan_func *f =
+		p->nfuncs ? &p->o->plan->funcs[p->o->plan->nfuncs - 1] : NULL;
+	char arg[16] = "auto", *text, *module;
+	struct cw_plan_hop *h;
+
+	if (!f || !f->name)
+		argp_error(st, "--async-source needs a FUNCTION by name that it hands over to");
+	if (p->target_arg)
+		snprintf(arg, sizeof(arg), "%u", p->target_arg);
+	if (asprintf(&text, "%s,%u,%s,%s", p->source, p->source_arg ? p->source_arg : 1, f->name,
+		     arg) < 0)
+		argp_failure(st, 1, ENOMEM, "cannot start");
+	add_hop(st, p, text);
+	free(text);
+	h = &p->o->plan->hops[0];
+	module = p->source_binary ? strdup(p->source_binary) : NULL;
+	if (module) {
+		free(h->source_module);
+		h->source_module = module;
+	}
+	h->target_module = f->module ? strdup(f->module) : NULL;
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static void check_target(struct argp_state *st, const struct cw_options *o)
+{
+	if (!!o->npids + !!o->exec_prog + !!o->cgroup > 1)
+		argp_error(st, "-p, --exec and --cgroup exclude each other");
+	if (!o->npids && !o->exec_prog && !o->cgroup && !o->binary)
+		argp_error(st, "nothing to trace: give -p PID, a BINARY (a path with '/'), "
+			       "--cgroup PATH or --exec PROG");
+	if (o->follow && !o->npids && !o->exec_prog)
+		argp_error(st, "--follow-forks needs -p PID or --exec PROG; of a BINARY or a "
+			       "--cgroup all processes are traced anyway");
+	if (o->exec_argv && !o->exec_prog)
+		argp_error(st, "arguments after -- need --exec PROG");
+}
+
+static void check_output(struct argp_state *st, const struct cw_options *o)
+{
+	if (o->segments && !o->max_bytes)
+		argp_error(st, "--rotate needs --max-size BYTES, the size of each file");
+	if (o->segments && !strcmp(o->output, "-"))
+		argp_error(st, "--rotate makes several files, which -o - cannot hold");
+}
+
+static void check_async(struct argp_state *st, const struct parse *p)
+{
+	if (p->source && p->own_hops)
+		argp_error(st, "--async-source and --async-hop exclude each other: an --async-hop "
+			       "for each handoff does it");
+	if (!p->source && p->source_arg)
+		argp_error(st, "--async-source-arg needs --async-source");
+	if (!p->source && p->source_binary)
+		argp_error(st, "--async-source-binary needs --async-source");
+	if (!p->source && p->target_arg_given)
+		argp_error(st, "--async-target-arg needs --async-source");
+}
+
+/* --module holds for every function that names none itself. */
+static void apply_module(struct argp_state *st, struct cw_options *o)
+{
+	if (o->module && cw_plan_set_module(o->plan, o->module))
+		argp_failure(st, 1, ENOMEM, "cannot start");
+}
+
+static void finish_recording(struct argp_state *st, struct parse *p)
 {
 	struct cw_options *o = p->o;
 	char err[CW_PLAN_ERR] = "";
 	size_t i;
 
+	check_target(st, o);
+	check_output(st, o);
+	check_async(st, p);
+	if (p->nfuncs)
+		cw_plan_clear_funcs(o->plan);
 	for (i = 0; i < p->nfuncs; i++)
 		add_func(st, o, p->funcs[i], p->offset[i]);
-	if (!!o->pid + !!o->exec_prog > 1)
-		argp_error(st, "-p and --exec exclude each other");
-	if (!o->pid && !o->exec_prog && !o->binary)
-		argp_error(
-			st,
-			"nothing to trace: give -p PID, a BINARY (a path with '/') or --exec PROG");
-	if (o->exec_argv && !o->exec_prog)
-		argp_error(st, "arguments after -- need --exec PROG");
+	if (p->source)
+		add_source_hop(st, p);
+	apply_module(st, o);
 	if (!o->plan->nfuncs && !o->plan->nhops)
 		argp_error(st, "which function? Name one, or a handoff with --async-hop");
 	if (cw_plan_finish(o->plan, err))
 		argp_error(st, "%s", err);
 }
 
+static void finish(struct argp_state *st, struct parse *p)
+{
+	struct cw_options *o = p->o;
+
+	if (o->check_config && (o->npids || o->exec_prog || o->cgroup || o->binary || p->nfuncs ||
+				p->config || o->find_symbol))
+		argp_error(st, "--check-config stands alone: it looks at the file only");
+	if (o->find_symbol && (p->nfuncs || o->exec_prog || o->cgroup || p->own_hops || p->source))
+		argp_error(st, "--find-symbol goes with -p PID, --module and BINARY only: it "
+			       "records nothing");
+	if (o->find_symbol && !o->npids && !o->binary)
+		argp_error(st, "--find-symbol needs -p PID or a BINARY (a path with '/') to look "
+			       "into");
+	if (!o->check_config && !o->find_symbol)
+		finish_recording(st, p);
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
 static error_t parse_plan_opt(int key, char *arg, struct argp_state *st)
 {
-	struct cw_options *o = ((struct parse *)st->input)->o;
-	struct cw_plan_filters *f = &o->plan->filters;
-	char err[CW_PLAN_ERR] = "";
+	struct parse *p = st->input;
+	struct cw_plan *plan = p->o->plan;
+	struct cw_plan_filters *f = &plan->filters;
 
 	switch (key) {
 	case OPT_RET:
-		o->plan->ret = true;
+		plan->ret = true;
 		return 0;
 	case OPT_TIME:
-		o->plan->time = true;
+		plan->time = true;
 		return 0;
 	case OPT_ATTRIBUTION:
-		o->plan->attribution = o->plan->time = true;
+		plan->attribution = plan->time = true;
 		return 0;
 	case OPT_HOP:
-		if (cw_plan_add_hop(o->plan, arg, err))
-			argp_error(st, "%s", err);
+		add_hop(st, p, arg);
 		return 0;
 	case OPT_MAX_AGE:
-		o->plan->max_age_ns = parse_scaled(st, "async-max-age-ms", arg, 1e6);
+		plan->max_age_ns = cw_value_scaled(st, "--async-max-age-ms", arg, 1e6);
 		return 0;
 	case OPT_MIN_TOTAL:
-		f->min_total_ns = parse_scaled(st, "min-total-ms", arg, 1e6);
+		f->min_total_ns = cw_value_scaled(st, "--min-total-ms", arg, 1e6);
 		return 0;
 	case OPT_MIN_QUEUE:
-		f->min_queue_ns = parse_scaled(st, "min-queue-ms", arg, 1e6);
+		f->min_queue_ns = cw_value_scaled(st, "--min-queue-ms", arg, 1e6);
 		return 0;
 	case OPT_MIN_WORK:
-		f->min_work_ns = parse_scaled(st, "min-work-ms", arg, 1e6);
+		f->min_work_ns = cw_value_scaled(st, "--min-work-ms", arg, 1e6);
 		return 0;
 	case OPT_DURATION:
-		f->duration_ns = parse_scaled(st, "duration", arg, 1e9);
+		f->duration_ns = cw_value_scaled(st, "--duration", arg, 1e9);
 		return 0;
 	case OPT_MAX_EVENTS:
-		f->max_events = parse_count(st, "--max-events", arg);
+		f->max_events = cw_value_count(st, "--max-events", arg, UINT64_MAX);
 		return 0;
 	case OPT_STACK:
 		if (strcmp(arg, "fp") != 0 && strcmp(arg, "none") != 0)
 			argp_error(st, "--stack takes fp or none, not '%s'", arg);
-		o->plan->stacks = !strcmp(arg, "fp");
+		plan->stacks = !strcmp(arg, "fp");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_source_opt(int key, char *arg, struct argp_state *st)
+{
+	struct parse *p = st->input;
+
+	switch (key) {
+	case OPT_SOURCE:
+		if (p->source)
+			argp_error(st, "--async-source is given twice: repeat --async-hop for "
+				       "several handoffs");
+		p->source = arg;
+		return 0;
+	case OPT_SOURCE_ARG:
+		p->source_arg = cw_value_arg(st, "--async-source-arg", arg, false);
+		return 0;
+	case OPT_SOURCE_BINARY:
+		p->source_binary = arg;
+		return 0;
+	case OPT_TARGET_ARG:
+		p->target_arg = cw_value_arg(st, "--async-target-arg", arg, true);
+		p->target_arg_given = true;
+		return 0;
+	default:
+		return parse_plan_opt(key, arg, st);
+	}
+}
+
+static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
+{
+	struct cw_options *o = ((struct parse *)st->input)->o;
+
+	switch (key) {
+	case 'o':
+		o->output = arg;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case OPT_RING:
+		o->ring_bytes = cw_value_ring(st, "--ring-size", arg);
+		return 0;
+	case OPT_MAX_SIZE:
+		o->max_bytes = cw_value_size(st, "--max-size", arg, MIN_FILE);
+		return 0;
+	case OPT_ROTATE:
+		o->segments = cw_value_count(st, "--rotate", arg, MAX_SEGMENTS);
+		return 0;
+	case OPT_FIND_SYMBOL:
+		o->find_symbol = arg;
+		return 0;
+	case OPT_CHECK_CONFIG:
+		o->check_config = arg;
+		return 0;
+	default:
+		return parse_source_opt(key, arg, st);
 	}
 }
 
@@ -284,16 +324,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 
 	switch (key) {
 	case 'p':
-		o->pid = parse_count(st, "-p", arg);
+		add_pid(st, o, arg);
 		return 0;
-	case 'o':
-		o->output = arg;
+	case 'f':
+		o->follow = true;
 		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case 'v':
-		o->verbose = true;
+	case OPT_CGROUP:
+		o->cgroup = arg;
 		return 0;
 	case OPT_EXEC:
 		o->exec_prog = arg;
@@ -302,32 +339,56 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		o->module = arg;
 		return 0;
 	case OPT_BINARY:
-		o->binary = arg;
+		add_binary(st, o, arg);
 		return 0;
 	case OPT_OFFSET:
-		if (!is_offset(arg))
-			argp_error(st, "--offset takes a file offset such as 0x11c9, not '%s'",
-				   arg);
-		add_positional(st, p, arg, true);
+		cw_value_offset(st, "--offset", arg);
+		take_func(st, p, arg, true);
+		return 0;
+	case OPT_FUNCTION:
+		take_func(st, p, arg, false);
+		return 0;
+	case ARGP_KEY_ARG:
+		take_positional(st, p, arg);
 		return 0;
 	case OPT_CONFIG:
-		read_config(st, o, arg);
-		return 0;
-	case OPT_RING:
-		o->ring_bytes = parse_ring(st, arg);
+		if (strcmp(p->config, arg) != 0)
+			argp_error(st, "only one --config can be given: %s or %s?", arg, p->config);
 		return 0;
 	case OPT_FORCE_RETURN:
 		o->force_return = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		add_positional(st, p, arg, false);
 		return 0;
 	case ARGP_KEY_END:
 		finish(st, p);
 		return 0;
 	default:
-		return parse_plan_opt(key, arg, st);
+		return parse_output_opt(key, arg, st);
 	}
+}
+
+/* The file comes first wherever it stands, so that all else wins over it. */
+static error_t parse_any(int key, char *arg, struct argp_state *st)
+{
+	struct parse *p = st->input;
+
+	if (!p->config_only)
+		return parse_opt(key, arg, st);
+	if (key == OPT_CONFIG)
+		p->config = arg;
+	return 0;
+}
+
+static void read_config(struct parse *p)
+{
+	char err[CW_PLAN_ERR] = "";
+	struct cw_plan *plan;
+
+	if (cw_config_read(&plan, p->config, err)) {
+		fprintf(stderr, "callweave-record: %s\n", err);
+		exit(1);
+	}
+	cw_plan_free(p->o->plan);
+	p->o->plan = plan;
 }
 
 /* Cut argv at "--"; what follows belongs to the program given by --exec. Returns the new argc. */
@@ -351,8 +412,13 @@ static int split_exec_args(struct cw_options *o, int argc, char **argv)
 
 void cw_options_parse(struct cw_options *o, int argc, char **argv)
 {
-	static const struct argp argp = {
-		table, parse_opt, "[BINARY] [FUNCTION...] [-- ARGS]", doc, NULL, NULL, NULL};
+	static const struct argp argp = {cw_option_table,
+					 parse_any,
+					 "[BINARY] [FUNCTION...] [-- ARGS]",
+					 cw_option_doc,
+					 NULL,
+					 NULL,
+					 NULL};
 	struct parse p = {.o = o};
 
 	memset(o, 0, sizeof(*o));
@@ -362,6 +428,11 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 	argp_err_exit_status = 2;
 	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* the hint after an error stays one line */
 	argc = split_exec_args(o, argc, argv);
+	p.config_only = true;
+	argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &p);
+	p.config_only = false;
+	if (p.config)
+		read_config(&p);
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
 	if (o->exec_prog && !o->exec_argv)
 		o->exec_argv = calloc(2, sizeof(*o->exec_argv));
@@ -372,6 +443,7 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 void cw_options_free(struct cw_options *o)
 {
 	cw_plan_free(o->plan);
+	free(o->pids);
 	free(o->exec_argv);
 	memset(o, 0, sizeof(*o));
 }

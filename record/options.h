@@ -9,28 +9,35 @@
 #include "plan.h"
 
 struct cw_options {
-	pid_t pid;             /* -p; 0 when not given */
-	const char *binary;    /* an ELF file whose processes are traced; NULL when not given */
+	/* What to trace: -p, --exec or --cgroup, or else every process of binary. */
+	pid_t *pids; /* -p, each once; malloc'ed */
+	size_t npids;
 	const char *exec_prog; /* --exec; NULL when not given */
 	char **exec_argv; /* arguments of the program, its name first; NULL-terminated, malloc'ed */
-	const char
-		*module; /* ELF file of the functions given without one; NULL: the target's own */
+	const char *cgroup; /* --cgroup: a directory; NULL when not given */
+	const char *binary; /* the ELF file that functions are in; NULL when not given */
+	bool follow;        /* children, too, and on until the last of them has ended */
+	struct cw_plan *plan;
+	bool force_return; /* return probes even where they break the target */
+
+	/* What to do instead of recording; NULL when not asked for. */
+	const char *find_symbol;
+	const char *module; /* --module; the plan's functions have it in their own module */
+	const char *check_config;
+
 	const char *output;
 	uint64_t ring_bytes; /* a power of two times the page size */
+	uint64_t max_bytes;  /* of a capture file; 0: no limit */
+	uint32_t segments;   /* files to go on in, each of max_bytes; 0: one file, output itself */
 	bool quiet;
 	bool verbose;
-	bool force_return; /* return probes even where they break the target */
-	struct cw_plan *plan;
 };
 
 /*
- * Parse argv into o. Prints usage errors and help itself and exits with 2 or 0 then, as argp does.
- * The strings in o point into argv.
+ * Parse argv into o. Prints usage errors and help itself and exits with 2 or 0 then, as argp does,
+ * and with 1 when --config cannot be used. The strings in o point into argv.
  */
 void cw_options_parse(struct cw_options *o, int argc, char **argv);
 void cw_options_free(struct cw_options *o);
-
-/* Bytes in text such as 4096, 512K or 16M; 0 when it is not a size. */
-uint64_t cw_parse_size(const char *text);
 
 #endif

@@ -9,60 +9,66 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "mapped.h"
+#include "patterns.h"
 #include "points.h"
 
-/* Takes over path, and fd when own_fd says so; NULL when there is no room. */
-static struct cw_elf_file *add_file(struct cw_points *p, int fd, char *path, bool own_fd)
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The file under its number here; NULL when there is no room. The descriptor is duplicated. */
+static const struct cw_elf_file *keep_file(struct cw_points *p, const struct cw_target_file *from)
 {
 	struct cw_elf_file *f;
-	struct stat st;
 	size_t i;
 
-	if (fstat(fd, &st))
-		memset(&st, 0, sizeof(st));
 	for (i = 0; i < p->nfiles; i++) {
-		f = p->files[i];
-		if (f->dev != st.st_dev || f->ino != st.st_ino)
-			continue;
-		free(path);
-		if (own_fd)
-			close(fd);
-		return f;
+		if (p->files[i]->dev == from->dev && p->files[i]->ino == from->ino)
+			return p->files[i];
 	}
-	f = p->nfiles < 64 ? calloc(1, sizeof(*f)) : NULL;
-	if (!f) {
-		free(path);
-		if (own_fd)
-			close(fd);
+	f = p->nfiles < CW_MAX_POINT_FILES ? calloc(1, sizeof(*f)) : NULL;
+	if (!f)
 		return NULL;
-	}
-	*f = (struct cw_elf_file){fd, path, st.st_dev, st.st_ino, own_fd};
+	*f = (struct cw_elf_file){fcntl(from->fd, F_DUPFD_CLOEXEC, 3), strdup(from->path),
+				  from->dev, from->ino};
 	p->files[p->nfiles++] = f;
-	return f;
+	return f->path ? f : NULL;
 }
 
-static int file_of(struct cw_points *p, const struct cw_target *t, const struct cw_plan_func *pf,
-		   const struct cw_elf_file **out, char *err)
+static int replace_name(char **name, const char *old, const char *by)
 {
-	bool own = pf->module != NULL;
-	char *path = NULL;
-	int fd = t->elf_fd;
+	char *copy;
 
-	if (own) {
-		fd = cw_target_open_module(t, pf->module, &path, err);
-		if (fd < 0) {
-			free(path);
-			return fd;
-		}
-	}
-	*out = add_file(p, fd, path ? path : strdup(t->elf_path), own);
-	if (*out)
+	if (!*name || strcmp(*name, old) != 0)
 		return 0;
-	snprintf(err, CW_ERR, "too many ELF files: functions of at most 64 can be traced at once");
-	return -E2BIG;
+	copy = strdup(by);
+	if (!copy)
+		return -ENOMEM;
+	free(*name);
+	*name = copy;
+	return 0;
+}
+
+/*
+ * A file may be known by another name already: the plan then says that one, since it is what the
+ * capture will show.
+ */
+static int rename_module(struct cw_plan *plan, const char *from, const char *to)
+{
+	char *old = strdup(from);
+	size_t i;
+	int rc = old ? 0 : -ENOMEM;
+
+	for (i = 0; !rc && i < plan->nfuncs; i++)
+		rc = replace_name(&plan->funcs[i].module, old, to);
+	for (i = 0; !rc && i < plan->nhops; i++) {
+		rc = replace_name(&plan->hops[i].source_module, old, to);
+		if (!rc)
+			rc = replace_name(&plan->hops[i].target_module, old, to);
+	}
+	free(old);
+	return rc;
 }
 
 /* Programs of the Go runtime move their stacks, and a hijacked return address kills them then. */
@@ -90,61 +96,157 @@ static bool moves_stacks(int fd)
 	return go;
 }
 
-static int find_point(struct cw_points *p, struct cw_point *pt, const struct cw_plan_func *pf,
-		      const struct cw_target *t, bool force_return, char *err)
-{
-	int rc = file_of(p, t, pf, &pt->file, err);
+/* ---- functions ------------------------------------------------------------------------------- */
 
-	if (rc)
-		return rc;
+static struct cw_point *new_point(struct cw_points *p)
+{
+	struct cw_point *bigger;
+
+	if (p->n == p->room) {
+		bigger = realloc(p->at, (p->room ? 2 * p->room : 16) * sizeof(*p->at));
+		if (!bigger)
+			return NULL;
+		p->at = bigger;
+		p->room = p->room ? 2 * p->room : 16;
+	}
+	return memset(&p->at[p->n], 0, sizeof(*p->at));
+}
+
+static int resolve(struct cw_point *pt, const struct cw_plan_func *pf, char *err)
+{
 	if (pf->name) {
-		rc = cw_resolve_symbol(pt->file->fd, pt->file->path, pf->name, &pt->fn, err);
 		pt->name = strdup(pf->name);
-	} else {
-		rc = cw_resolve_offset(pt->file->fd, pt->file->path, pf->offset, &pt->fn, err);
-		if (!rc && asprintf(&pt->name, "+0x%llx", (unsigned long long)pf->offset) < 0)
-			rc = -ENOMEM;
+		return cw_resolve_symbol(pt->file->fd, pt->file->path, pf->name, &pt->fn, err);
 	}
-	if (rc)
-		return rc;
+	if (asprintf(&pt->name, "+0x%llx", (unsigned long long)pf->offset) < 0)
+		return -ENOMEM;
+	return cw_resolve_offset(pt->file->fd, pt->file->path, pf->offset, &pt->fn, err);
+}
+
+static int check_return(const struct cw_point *pt, bool force_return, char *err)
+{
+	if (!pt->ret || force_return || !moves_stacks(pt->file->fd))
+		return 0;
+	snprintf(err, CW_ERR,
+		 "%s is a Go program: a return probe would corrupt its moving stacks; leave --ret "
+		 "and --time away, or insist with --force-return-probes",
+		 pt->file->path);
+	return -EOPNOTSUPP;
+}
+
+struct find {
+	struct cw_points *p;
+	struct cw_plan *plan;
+	const struct cw_target *t;
+	bool force_return;
+	void (*warn)(const char *text);
+	char *err;
+};
+
+static void warn_ifunc(struct find *d, const struct cw_point *pt)
+{
+	char text[CW_ERR];
+
+	snprintf(
+		text, sizeof(text),
+		"%s of %s is an indirect function (IFUNC): its resolver is probed, which runs once "
+		"a process; give the name or offset of an implementation to see the calls",
+		pt->name, pt->file->path);
+	d->warn(text);
+}
+
+/* A function in one file. */
+static int add_point(struct find *d, const struct cw_plan_func *pf, const struct cw_target_file *in,
+		     bool last)
+{
+	struct cw_point *pt = new_point(d->p);
+	int rc;
+
+	if (!pt)
+		return -ENOMEM;
+	pt->file = keep_file(d->p, in);
+	if (!pt->file) {
+		snprintf(d->err, CW_ERR,
+			 "too many ELF files: functions of at most %d can be traced at once",
+			 CW_MAX_POINT_FILES);
+		return -E2BIG;
+	}
 	pt->ret = pf->ret;
-	if (pt->ret && !force_return && moves_stacks(pt->file->fd)) {
-		snprintf(err, CW_ERR,
-			 "%s is a Go program: a return probe would corrupt its moving stacks; "
-			 "leave --ret and "
-			 "--time away, or insist with --force-return-probes",
-			 pt->file->path);
-		return -EOPNOTSUPP;
+	pt->last = last;
+	rc = resolve(pt, pf, d->err);
+	if (!rc)
+		rc = check_return(pt, d->force_return, d->err);
+	if (rc) {
+		free(pt->name);
+		return rc;
 	}
+	if (pt->fn.ifunc)
+		warn_ifunc(d, pt);
 	/* A place given by offset is meant literally. */
 	if (pf->name)
 		cw_place_probe(pt->file->fd, &pt->fn, pt->ret, &pt->at);
 	else
 		pt->at.placed = pf->offset;
+	d->p->n++;
 	return 0;
 }
 
-int cw_points_find(struct cw_points *p, const struct cw_plan *plan, const struct cw_target *t,
-		   bool force_return, char *err)
+static int say_nowhere(struct find *d, const struct cw_plan_func *pf,
+		       const struct cw_target_files *files)
 {
-	size_t i;
-	int rc, last = -1;
+	size_t i, len;
+
+	snprintf(d->err, CW_ERR, "none of the target's programs has a function %s: ", pf->name);
+	for (i = 0; i < files->n; i++) {
+		len = strlen(d->err);
+		snprintf(d->err + len, CW_ERR - len, "%s%s", i ? ", " : "", files->at[i].path);
+	}
+	return -ENOENT;
+}
+
+/* A function in each file that has it. */
+static int find_func(struct find *d, size_t i, bool last)
+{
+	const struct cw_plan_func *pf = &d->plan->funcs[i];
+	struct cw_target_files mods = {0};
+	const struct cw_target_files *files = pf->module ? &mods : &d->t->own;
+	int rc = pf->module ? cw_target_modules(d->t, pf->module, &mods, d->err) : 0;
+	size_t before = d->p->n, f;
+
+	for (f = 0; !rc && f < files->n; f++) {
+		rc = add_point(d, pf, &files->at[f], last);
+		if (rc == -ENOENT && files->n > 1)
+			rc = 0;
+	}
+	if (!rc && d->p->n == before)
+		rc = say_nowhere(d, pf, files);
+	if (!rc && pf->module && !cw_mapped_is(d->p->at[before].file->path, pf->module))
+		rc = rename_module(d->plan, pf->module, d->p->at[before].file->path);
+	cw_target_files_free(&mods);
+	return rc;
+}
+
+int cw_points_find(struct cw_points *p, struct cw_plan *plan, const struct cw_target *t,
+		   bool force_return, void (*say)(const char *text), void (*warn)(const char *text),
+		   char *err)
+{
+	struct find d = {p, plan, t, force_return, warn, err};
+	size_t i, counted, from;
+	int rc;
 
 	memset(p, 0, sizeof(*p));
-	p->at = calloc(plan->nfuncs, sizeof(*p->at));
-	if (!p->at)
-		return -ENOMEM;
-	if (plan->nhops)
-		last = cw_plan_find(plan, plan->hops[plan->nhops - 1].target,
+	rc = cw_patterns_expand(plan, t, &counted, say, err);
+	if (rc)
+		return rc;
+	from = plan->nfuncs - counted;
+	if (plan->nhops) {
+		from = cw_plan_find(plan, plan->hops[plan->nhops - 1].target,
 				    plan->hops[plan->nhops - 1].target_module);
-	for (i = 0; i < plan->nfuncs; i++) {
-		rc = find_point(p, &p->at[i], &plan->funcs[i], t, force_return, err);
-		if (rc)
-			return rc;
-		p->at[i].last = last < 0 ? plan->funcs[i].target : (int)i == last;
-		p->n++;
+		counted = 1;
 	}
-	return 0;
+	for (i = 0; !rc && i < plan->nfuncs; i++)
+		rc = find_func(&d, i, i >= from && i < from + counted);
+	return rc;
 }
 
 int cw_points_write(struct cw_points *p, struct cw_writer *w, struct cw_modules *m, bool repeated)
@@ -191,8 +293,7 @@ void cw_points_free(struct cw_points *p)
 		free(p->at[i].name);
 	free(p->at);
 	for (i = 0; i < p->nfiles; i++) {
-		if (p->files[i]->own_fd)
-			close(p->files[i]->fd);
+		close(p->files[i]->fd);
 		free(p->files[i]->path);
 		free(p->files[i]);
 	}

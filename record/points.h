@@ -12,11 +12,13 @@
 #include "plan.h"
 #include "target.h"
 
+#define CW_MAX_POINT_FILES 64
+
 struct cw_elf_file {
 	int fd;
 	char *path;
-	uint64_t dev, ino;
-	bool own_fd;
+	uint32_t dev;
+	uint64_t ino;
 };
 
 struct cw_point {
@@ -29,17 +31,22 @@ struct cw_point {
 	bool last;          /* its calls are what --max-events counts */
 };
 
-/* The index of a point is its probe id. */
+/* The index of a point is its probe id. A function has one in each program of the target. */
 struct cw_points {
 	struct cw_point *at;
-	size_t n;
-	struct cw_elf_file *files[64];
+	size_t n, room;
+	struct cw_elf_file *files[CW_MAX_POINT_FILES];
 	size_t nfiles;
 };
 
-/* Resolve and place every function of the plan; err gets one sentence. */
-int cw_points_find(struct cw_points *p, const struct cw_plan *plan, const struct cw_target *t,
-		   bool force_return, char *err);
+/*
+ * Resolve and place every function of the plan, whose patterns become the functions they match, and
+ * module names those of the files found. What a pattern matched goes to say, a line each, warnings
+ * go to warn; err gets one sentence.
+ */
+int cw_points_find(struct cw_points *p, struct cw_plan *plan, const struct cw_target *t,
+		   bool force_return, void (*say)(const char *text), void (*warn)(const char *text),
+		   char *err);
 /* Write a probe record for each; repeated says it was done before. */
 int cw_points_write(struct cw_points *p, struct cw_writer *w, struct cw_modules *m, bool repeated);
 void cw_points_free(struct cw_points *p);

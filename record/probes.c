@@ -97,11 +97,12 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->switch_args = tracepoint_args(btf, "sched_switch");
 	pr->cookies = kernel_has(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
 	btf__free(btf);
-	c->adopt = !t->pid;
-	c->follow = !o->pid;
-	c->match_exec = !t->pid;
-	c->exec_dev = t->dev;
-	c->exec_ino = t->ino;
+	c->adopt = cw_target_adopts(t);
+	c->follow = c->adopt || t->follow || t->child;
+	c->match_exec = c->adopt && t->given;
+	c->in_cgroup = t->cgroup_fd >= 0;
+	c->exec_dev = t->own.at[0].dev;
+	c->exec_ino = t->own.at[0].ino;
 	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
 	c->stacks = o->plan->stacks;
@@ -177,6 +178,15 @@ static int load_copies(struct cw_probes *pr, const struct cw_points *p)
 	return pr->copies ? rc : -ENOMEM;
 }
 
+static int set_cgroup(struct cw_probes *pr, int fd)
+{
+	uint32_t first = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(pr->skel->maps.cgroup), &first, &fd, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
 int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const struct cw_target *t,
 		   const struct cw_points *p, char *err)
 {
@@ -201,6 +211,8 @@ int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const str
 	}
 	if (!rc) {
 		rc = callweave_bpf__load(pr->skel);
+		if (!rc && t->cgroup_fd >= 0)
+			rc = set_cgroup(pr, t->cgroup_fd);
 		if (!rc && !pr->cookies)
 			rc = load_copies(pr, p);
 		if (rc)
@@ -333,12 +345,19 @@ static int attach_functions(struct cw_probes *pr, const struct cw_points *p, pid
 	return rc;
 }
 
+/* The process to put breakpoints into; 0 when others can join it. */
+static pid_t only_process(const struct cw_target *t)
+{
+	bool alone = t->nprocs == 1 && !t->child && !t->follow && !cw_target_adopts(t);
+
+	return alone ? t->procs[0].pid : 0;
+}
+
 int cw_probes_attach(struct cw_probes *pr, const struct cw_target *t, const struct cw_points *p,
 		     void (*warn)(const char *text), char *err)
 {
 	attach_tracepoints(pr, warn);
-	/* Children of a program started for the recording are traced, too: no filter there. */
-	return attach_functions(pr, p, t->child ? 0 : t->pid, err);
+	return attach_functions(pr, p, only_process(t), err);
 }
 
 int cw_probes_want(struct cw_probes *pr, uint32_t pid)
@@ -379,6 +398,13 @@ uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid)
 
 	bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.wanted), &pid, &global);
 	return global;
+}
+
+bool cw_probes_any_process(const struct cw_probes *pr)
+{
+	uint32_t pid;
+
+	return !bpf_map_get_next_key(bpf_map__fd(pr->skel->maps.procs), NULL, &pid);
 }
 
 void cw_probes_stop(struct cw_probes *pr)

@@ -55,10 +55,10 @@ static void __attribute__((format(printf, 2, 3))) add(char *err, const char *fmt
 }
 
 /* Compilers split, specialize and outline parts of a function under its name plus these. */
-static bool is_clone_suffix(const char *suffix)
+bool cw_resolve_is_clone(const char *name)
 {
-	return strstr(suffix, ".constprop") || strstr(suffix, ".isra") || strstr(suffix, ".part") ||
-	       strstr(suffix, ".cold");
+	return strstr(name, ".constprop") || strstr(name, ".isra") || strstr(name, ".part") ||
+	       strstr(name, ".cold");
 }
 
 /* The name of version number ndx as the file defines it, or NULL. */
@@ -104,13 +104,15 @@ static const char *symbol_version(struct search *s, const char *name, size_t ind
 	return (v & 0x7fff) > 1 ? version_name(s->elf, v & 0x7fff) : NULL;
 }
 
-static void keep(struct search *s, const char *name, const GElf_Sym *sym, enum rank rank)
+/* old_version is that of a symbol whose name does not say it. */
+static void keep(struct search *s, const char *name, const char *old_version, const GElf_Sym *sym,
+		 enum rank rank)
 {
+	struct match *m;
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		struct match *m = &s->matches[i];
-
+		m = &s->matches[i];
 		if (m->sym.st_value != sym->st_value)
 			continue;
 		if (rank > m->rank)
@@ -120,11 +122,13 @@ static void keep(struct search *s, const char *name, const GElf_Sym *sym, enum r
 	s->total++;
 	if (s->n == MAX_MATCHES)
 		return;
-	s->matches[s->n].name = strdup(name);
-	if (!s->matches[s->n].name)
+	m = &s->matches[s->n];
+	if (asprintf(&m->name, "%s%s%s", name, old_version ? "@" : "",
+		     old_version ? old_version : "") < 0)
 		return;
-	s->matches[s->n].sym = *sym;
-	s->matches[s->n++].rank = rank;
+	m->sym = *sym;
+	m->rank = rank;
+	s->n++;
 }
 
 static bool same_name(struct search *s, const char *name, size_t len)
@@ -150,7 +154,7 @@ static bool compare(void *arg, const char *name, const GElf_Sym *sym, size_t ind
 	bool old;
 
 	if (dot && dot > name && !same_name(s, name, len)) {
-		rank = is_clone_suffix(dot) ? RANK_CLONE : RANK_LOCAL;
+		rank = cw_resolve_is_clone(dot) ? RANK_CLONE : RANK_LOCAL;
 		len = (size_t)(dot - name);
 	}
 	if (!same_name(s, name, len))
@@ -162,7 +166,7 @@ static bool compare(void *arg, const char *name, const GElf_Sym *sym, size_t ind
 	}
 	if (old && !s->version)
 		rank = RANK_OLD_VERSION;
-	keep(s, name, sym, rank);
+	keep(s, name, old && !strchr(name, '@') ? version : NULL, sym, rank);
 	return true;
 }
 
@@ -337,34 +341,77 @@ static int split_version(struct search *s, const char *symbol, char *err)
 	return 0;
 }
 
-int cw_resolve_symbol(int fd, const char *path, const char *symbol, struct cw_func *out, char *err)
+static void search_free(struct search *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->n; i++)
+		free(s->matches[i].name);
+	elf_end(s->elf);
+	free(s);
+}
+
+/* Find all that symbol may mean. */
+static int search_file(struct search **out, int fd, const char *path, const char *symbol, char *err)
 {
 	struct search *s = calloc(1, sizeof(*s));
-	size_t i;
-	int rc = -ENOMEM;
+	int rc = s ? 0 : -ENOMEM;
 
 	err[0] = '\0';
-	memset(out, 0, sizeof(*out));
-	if (!s)
-		return rc;
-	rc = split_version(s, symbol, err);
+	*out = s;
+	if (!rc)
+		rc = split_version(s, symbol, err);
 	if (rc)
-		goto cleanup;
+		return rc;
 	s->path = path;
 	rc = cw_elf_open(&s->elf, fd, path, err);
 	if (rc)
-		goto cleanup;
+		return rc;
 	search_tables(s);
 	if (!s->n && cw_cxx_query_init(&s->query, s->base)) {
 		s->cxx = true;
 		search_tables(s);
 	}
-	rc = choose(s, out, err);
-cleanup:
-	for (i = 0; i < s->n; i++)
-		free(s->matches[i].name);
-	elf_end(s->elf);
-	free(s);
+	return 0;
+}
+
+int cw_resolve_symbol(int fd, const char *path, const char *symbol, struct cw_func *out, char *err)
+{
+	struct search *s;
+	int rc = search_file(&s, fd, path, symbol, err);
+
+	memset(out, 0, sizeof(*out));
+	if (!rc)
+		rc = choose(s, out, err);
+	search_free(s);
+	return rc;
+}
+
+int cw_resolve_each(int fd, const char *path, const char *symbol,
+		    void (*fn)(void *arg, const char *name, const struct cw_func *func), void *arg,
+		    char *err)
+{
+	struct search *s;
+	int rc = search_file(&s, fd, path, symbol, err);
+	size_t i, told = 0;
+
+	for (i = 0; !rc && i < s->n; i++) {
+		const struct match *m = &s->matches[i];
+		struct cw_func func = {.value = m->sym.st_value,
+				       .size = m->sym.st_size,
+				       .ifunc = GELF_ST_TYPE(m->sym.st_info) == STT_GNU_IFUNC};
+
+		if (m->rank == RANK_CLONE)
+			continue;
+		cw_elf_addr_to_offset(s->elf, func.value, true, &func.offset);
+		fn(arg, m->name, &func);
+		told++;
+	}
+	if (!rc && !told)
+		rc = s->n ? say_clones(s, err) : say_none(s, err);
+	search_free(s);
 	return rc;
 }
 

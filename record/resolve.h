@@ -24,6 +24,18 @@ int cw_elf_build_id(int fd, uint8_t id[24]);
  */
 int cw_resolve_symbol(int fd, const char *path, const char *symbol, struct cw_func *out, char *err);
 
+/*
+ * Call fn for every function of this name: overloads of a C++ name, all versions of a versioned
+ * one, but no clones. name is the symbol's own, with an old version behind an @; offset is 0 where
+ * the file does not hold the code. err as above, also for -ENOENT.
+ */
+int cw_resolve_each(int fd, const char *path, const char *symbol,
+		    void (*fn)(void *arg, const char *name, const struct cw_func *func), void *arg,
+		    char *err);
+
+/* Whether this is the name of a part or a special version of a function that the compiler made. */
+bool cw_resolve_is_clone(const char *name);
+
 /* The function that contains a file offset (its size and value), for probes given by offset. */
 int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func *out, char *err);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The target: finding its process and its own ELF file, and other ELF files by the names the target
- * knows them by. Must not know about probes, BPF or captures.
+ * The target: finding its processes and its own ELF files, and other ELF files by the names the
+ * target knows them by. Must not know about probes, BPF or captures.
  */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,132 +16,218 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "cgroup.h"
 #include "exec.h"
+#include "mapped.h"
+#include "needed.h"
 #include "resolve.h"
 #include "target.h"
 
-#define LINE 8192
+#define LINE      8192
+#define MAX_FILES 64
 
-/* Where shared libraries are, for names given before any process runs. */
-static const char *const lib_dirs[] = {"/lib/x86_64-linux-gnu",
-				       "/usr/lib/x86_64-linux-gnu",
-				       "/lib/aarch64-linux-gnu",
-				       "/usr/lib/aarch64-linux-gnu",
-				       "/lib64",
-				       "/usr/lib64",
-				       "/lib",
-				       "/usr/lib",
-				       "/usr/local/lib"};
+/* ---- lists of files -------------------------------------------------------------------------- */
 
-static int open_file(const char *path, char *err)
+static void drop(int fd, char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
 	if (fd >= 0)
-		return fd;
-	snprintf(err, CW_ERR, "cannot open %s: %s", path, strerror(errno));
-	return -errno;
+		close(fd);
+	free(path);
 }
 
-static int identify(struct cw_target *t, char *err)
+/* Takes over fd and path. The same file is kept once. */
+static int add_file(struct cw_target_files *l, int fd, char *path, char *err)
 {
+	struct cw_target_file *bigger;
 	struct stat st;
+	size_t i;
+	int rc = path ? 0 : -ENOMEM;
 
-	if (fstat(t->elf_fd, &st)) {
-		snprintf(err, CW_ERR, "cannot examine %s: %s", t->elf_path, strerror(errno));
-		return -errno;
+	if (!rc && fstat(fd, &st)) {
+		rc = -errno;
+		snprintf(err, CW_ERR, "cannot examine %s: %s", path, strerror(-rc));
+	} else if (!rc && S_ISDIR(st.st_mode)) {
+		rc = -ENOEXEC;
+		snprintf(err, CW_ERR, "%s is a directory, not an ELF file", path);
+	} else if (!rc && l->n == MAX_FILES) {
+		rc = -E2BIG;
+		snprintf(err, CW_ERR, "the target runs more than %d programs: name the BINARY",
+			 MAX_FILES);
 	}
-	if (S_ISDIR(st.st_mode)) {
-		snprintf(err, CW_ERR, "%s is a directory, not an ELF file", t->elf_path);
-		return -ENOEXEC;
+	for (i = 0; !rc && i < l->n; i++) {
+		if (l->at[i].ino == st.st_ino &&
+		    l->at[i].dev == (major(st.st_dev) << 20 | minor(st.st_dev))) {
+			drop(fd, path);
+			return 0;
+		}
 	}
-	t->dev = major(st.st_dev) << 20 | minor(st.st_dev);
-	t->ino = st.st_ino;
+	bigger = rc ? NULL : realloc(l->at, (l->n + 1) * sizeof(*l->at));
+	if (!bigger) {
+		drop(fd, path);
+		return rc ? rc : -ENOMEM;
+	}
+	l->at = bigger;
+	l->at[l->n++] = (struct cw_target_file){fd, path, major(st.st_dev) << 20 | minor(st.st_dev),
+						st.st_ino};
 	return 0;
 }
 
-static int open_exe(struct cw_target *t, char *err)
+void cw_target_files_free(struct cw_target_files *f)
+{
+	while (f->n) {
+		f->n--;
+		drop(f->at[f->n].fd, f->at[f->n].path);
+	}
+	free(f->at);
+	f->at = NULL;
+}
+
+static int open_file(const char *path, char *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = -errno;
+
+	if (fd >= 0)
+		return fd;
+	snprintf(err, CW_ERR, "cannot open %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+static int add_path(struct cw_target_files *l, const char *path, char *err)
+{
+	int fd = open_file(path, err);
+
+	return fd < 0 ? fd : add_file(l, fd, strdup(path), err);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static int add_proc(struct cw_target *t, pid_t pid, int fd)
+{
+	struct cw_target_proc *bigger = realloc(t->procs, (t->nprocs + 1) * sizeof(*t->procs));
+
+	if (!bigger) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	t->procs = bigger;
+	t->procs[t->nprocs++] = (struct cw_target_proc){pid, fd};
+	return 0;
+}
+
+/* The program that a process runs. */
+static int add_exe(struct cw_target *t, pid_t pid, char *err)
 {
 	char link[64], path[PATH_MAX];
 	ssize_t n;
+	int fd, e;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", t->pid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 	n = readlink(link, path, sizeof(path) - 1);
-	t->elf_fd = n < 0 ? -1 : open(link, O_RDONLY | O_CLOEXEC);
-	if (t->elf_fd < 0) {
-		int e = errno;
-
-		if (e == ENOENT)
-			snprintf(err, CW_ERR,
-				 "process %d is a kernel thread or is exiting: it has no program",
-				 t->pid);
-		else
-			snprintf(err, CW_ERR,
-				 "cannot open the program of process %d: %s; CAP_SYS_PTRACE is "
-				 "needed for "
-				 "processes of other users, so run as root or name the file with "
-				 "--binary",
-				 t->pid, strerror(e));
-		return -e;
+	fd = n < 0 ? -1 : open(link, O_RDONLY | O_CLOEXEC);
+	e = errno;
+	if (fd >= 0) {
+		path[n] = 0;
+		return add_file(&t->own, fd, strdup(path), err);
 	}
-	path[n] = 0;
-	t->elf_path = strdup(path);
-	return identify(t, err);
+	if (e == ENOENT)
+		snprintf(err, CW_ERR,
+			 "process %d is a kernel thread or is exiting: it has no program", pid);
+	else
+		snprintf(err, CW_ERR,
+			 "cannot open the program of process %d: %s; CAP_SYS_PTRACE is needed for "
+			 "processes of other users, so run as root or name the file with --binary",
+			 pid, strerror(e));
+	return -e;
 }
 
-static int open_pid(struct cw_target *t, const struct cw_options *o, char *err)
+static int open_pid(struct cw_target *t, pid_t pid, char *err)
 {
-	t->pid = o->pid;
-	t->pidfd = syscall(SYS_pidfd_open, t->pid, 0);
-	if (t->pidfd < 0 && errno == EINVAL) {
+	int fd = syscall(SYS_pidfd_open, pid, 0), e = errno;
+
+	if (fd >= 0)
+		return add_proc(t, pid, fd) ? -ENOMEM : t->given ? 0 : add_exe(t, pid, err);
+	if (e == EINVAL || (e == ENOENT && !kill(pid, 0))) {
 		snprintf(err, CW_ERR, "%d is a thread, not a process; give the id of its process",
-			 t->pid);
+			 pid);
 		return -EINVAL;
 	}
-	if (t->pidfd < 0) {
-		snprintf(err, CW_ERR, "no such process: %d", t->pid);
-		return -ESRCH;
-	}
-	if (!o->binary)
-		return open_exe(t, err);
-	t->elf_fd = open_file(o->binary, err);
-	t->elf_path = strdup(o->binary);
-	return t->elf_fd < 0 ? t->elf_fd : identify(t, err);
+	if (e == ESRCH)
+		snprintf(err, CW_ERR, "no such process: %d", pid);
+	else
+		snprintf(err, CW_ERR, "cannot watch process %d: %s", pid, strerror(e));
+	return -e;
 }
 
 static int open_exec(struct cw_target *t, const struct cw_options *o, char *err)
 {
 	char *path = cw_exec_find(o->exec_prog);
-	int rc;
+	int rc = path ? 0 : -errno;
 
-	if (!path) {
-		snprintf(err, CW_ERR, "cannot execute %s: %s", o->exec_prog, strerror(errno));
-		return -errno;
-	}
-	t->elf_fd = open_file(o->binary ? o->binary : path, err);
-	t->elf_path = strdup(o->binary ? o->binary : path);
-	rc = t->elf_fd < 0 ? t->elf_fd : identify(t, err);
+	if (rc)
+		snprintf(err, CW_ERR, "cannot execute %s: %s", o->exec_prog, strerror(-rc));
+	if (!rc && !t->given)
+		rc = add_path(&t->own, path, err);
 	if (!rc)
 		rc = cw_child_start(&t->child, path, o->exec_argv, !strcmp(o->output, "-"), err);
 	free(path);
 	if (rc)
 		return rc;
-	t->pid = cw_child_pid(t->child);
-	t->pidfd = syscall(SYS_pidfd_open, t->pid, 0);
+	return add_proc(t, cw_child_pid(t->child),
+			syscall(SYS_pidfd_open, cw_child_pid(t->child), 0));
+}
+
+static void add_member(void *arg, uint32_t pid)
+{
+	struct cw_target *t = arg;
+	char why[CW_ERR];
+
+	/* Some are about to end, or are the kernel's: they have no program. */
+	if (!add_proc(t, pid, -1) && !t->given)
+		add_exe(t, pid, why);
+}
+
+static int open_cgroup(struct cw_target *t, const struct cw_options *o, char *err)
+{
+	t->cgroup_fd = cw_cgroup_open(o->cgroup, err);
+	if (t->cgroup_fd < 0)
+		return t->cgroup_fd;
+	cw_cgroup_members(t->cgroup_fd, add_member, t);
 	return 0;
+}
+
+static int say_empty(const struct cw_options *o, char *err)
+{
+	snprintf(err, CW_ERR,
+		 "no process in the cgroup %s has a program that can be opened: name the BINARY "
+		 "that will run there",
+		 o->cgroup);
+	return -ESRCH;
 }
 
 int cw_target_open(struct cw_target *t, const struct cw_options *o, char *err)
 {
+	size_t i;
+	int rc = 0;
+
 	memset(t, 0, sizeof(*t));
-	t->pidfd = t->elf_fd = -1;
-	if (o->pid)
-		return open_pid(t, o, err);
-	if (o->exec_prog)
-		return open_exec(t, o, err);
-	t->elf_fd = open_file(o->binary, err);
-	t->elf_path = strdup(o->binary);
-	return t->elf_fd < 0 ? t->elf_fd : identify(t, err);
+	t->cgroup_fd = -1;
+	t->follow = o->follow;
+	t->given = o->binary;
+	t->by_file = !o->npids && !o->exec_prog && !o->cgroup;
+	for (i = 0; !rc && i < o->npids; i++)
+		rc = open_pid(t, o->pids[i], err);
+	if (!rc && o->cgroup)
+		rc = open_cgroup(t, o, err);
+	/* Processes of other mount namespaces have their own files under the same names. */
+	if (!rc && o->binary)
+		rc = t->nprocs && *o->binary == '/' ? cw_target_modules(t, o->binary, &t->own, err)
+						    : add_path(&t->own, o->binary, err);
+	if (!rc && o->exec_prog)
+		rc = open_exec(t, o, err);
+	if (!rc && !t->own.n)
+		rc = say_empty(o, err);
+	return rc;
 }
 
 static bool maps_file(const char *pid, uint64_t dev, uint64_t ino)
@@ -168,95 +255,161 @@ void cw_target_scan(const struct cw_target *t, void (*add)(void *arg, uint32_t p
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		if (isdigit((unsigned char)e->d_name[0]) && maps_file(e->d_name, t->dev, t->ino))
+		if (isdigit((unsigned char)e->d_name[0]) &&
+		    maps_file(e->d_name, t->own.at[0].dev, t->own.at[0].ino))
 			add(arg, strtoul(e->d_name, NULL, 10));
 	}
 	if (d)
 		closedir(d);
 }
 
-/* Path, in the target's root, of what it has mapped under this base name; NULL when there is none.
- */
-static char *mapped_path(pid_t pid, const char *base)
-{
-	char path[64], line[LINE], *slash, *found = NULL;
-	FILE *f;
+/* ---- modules --------------------------------------------------------------------------------- */
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = 0;
-		slash = strrchr(line, '/');
-		if (slash && !strcmp(slash + 1, base))
-			found = strdup(strchr(line, '/'));
+static int say_candidates(const struct cw_mapped *m, pid_t pid, const char *name, char *err)
+{
+	size_t i, len;
+
+	snprintf(err, CW_ERR, "process %d has several files called %s: ", pid, name);
+	for (i = 0; i < m->n; i++) {
+		if (!cw_mapped_is(m->files[i].path, name))
+			continue;
+		len = strlen(err);
+		snprintf(err + len, CW_ERR - len, "%s%s", err[len - 2] == ':' ? "" : ", ",
+			 m->files[i].path);
 	}
-	if (f)
-		fclose(f);
-	return found;
+	len = strlen(err);
+	snprintf(err + len, CW_ERR - len, "; give the path of one");
+	return -ENOTUNIQ;
 }
 
-static int open_in_root(pid_t pid, const char *path)
+/* Add what the process has mapped under this name; nothing when there is none. */
+static int add_mapped(struct cw_target_files *out, pid_t pid, const char *name, char *err)
+{
+	const struct cw_mapped_file *found = NULL;
+	struct cw_mapped m;
+	size_t i;
+	int rc = cw_mapped_read(&m, pid, err), fd;
+
+	for (i = 0; !rc && i < m.n; i++) {
+		if (!cw_mapped_is(m.files[i].path, name))
+			continue;
+		if (found)
+			rc = say_candidates(&m, pid, name, err);
+		found = &m.files[i];
+	}
+	if (!rc && found) {
+		fd = cw_mapped_open(found);
+		rc = fd < 0 ? fd : add_file(out, fd, strdup(found->path), err);
+		if (fd < 0)
+			snprintf(err, CW_ERR, "cannot open %s of process %d: %s", found->path, pid,
+				 strerror(-fd));
+	}
+	cw_mapped_free(&m);
+	return rc;
+}
+
+struct search {
+	struct cw_target_files *out;
+	const char *name;
+};
+
+/* cw_target_scan's: whether one process has several is of no concern when none was named. */
+static void add_of_runner(void *arg, uint32_t pid)
+{
+	struct search *s = arg;
+	char why[CW_ERR];
+
+	if (!s->out->n)
+		add_mapped(s->out, pid, s->name, why);
+}
+
+/* A path that no process has mapped yet, as they see it. */
+static int add_in_root(struct cw_target_files *out, pid_t pid, const char *path, char *err)
 {
 	char full[PATH_MAX + 32];
-
-	snprintf(full, sizeof(full), "/proc/%d/root%s", pid, path);
-	return open(full, O_RDONLY | O_CLOEXEC);
-}
-
-static int open_in_lib_dirs(const char *base, char **path)
-{
-	size_t i;
 	int fd;
 
-	for (i = 0; i < sizeof(lib_dirs) / sizeof(*lib_dirs); i++) {
-		if (asprintf(path, "%s/%s", lib_dirs[i], base) < 0)
-			break;
-		fd = open(*path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0)
-			return fd;
-		free(*path);
-	}
-	*path = NULL;
-	return -1;
+	snprintf(full, sizeof(full), "/proc/%d/root%s", pid, path);
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? 0 : add_file(out, fd, strdup(path), err);
 }
 
-int cw_target_open_module(const struct cw_target *t, const char *module, char **path, char *err)
+/* The target's own file by its base name, or a library that it will load. */
+static int add_unmapped(const struct cw_target *t, const char *name, struct cw_target_files *out,
+			char *err)
 {
-	bool running = t->pid && !t->child;
-	int fd = -1;
+	const struct cw_target_file *own = &t->own.at[0];
+	char *path;
+	int fd;
 
-	*path = NULL;
-	if (strchr(module, '/')) {
-		*path = strdup(module);
-		if (running && *module == '/')
-			fd = open_in_root(t->pid, module);
-		return fd >= 0 ? fd : open_file(module, err);
-	}
-	if (running) {
-		*path = mapped_path(t->pid, module);
-		if (*path)
-			fd = open_in_root(t->pid, *path);
-	} else {
-		fd = open_in_lib_dirs(module, path);
-	}
-	if (fd >= 0)
-		return fd;
-	if (running && !*path)
-		snprintf(err, CW_ERR, "process %d has mapped no file called %s; give its path",
-			 t->pid, module);
+	if (cw_mapped_is(own->path, name))
+		return add_file(out, fcntl(own->fd, F_DUPFD_CLOEXEC, 3), strdup(own->path), err);
+	fd = cw_needed_open(own->fd, own->path, name, &path);
+	return fd < 0 ? 0 : add_file(out, fd, path, err);
+}
+
+static int say_no_module(const struct cw_target *t, const char *module, char *err)
+{
+	if (t->child || t->by_file || !t->nprocs)
+		snprintf(err, CW_ERR,
+			 "%s is none of the libraries of %s, nor in the system's folders; give its "
+			 "path",
+			 module, t->own.at[0].path);
 	else
-		snprintf(err, CW_ERR, "cannot open %s; give its path", *path ? *path : module);
+		snprintf(err, CW_ERR, "%s%d%s has mapped no file called %s; give its path",
+			 t->nprocs > 1 ? "none of the processes (" : "process ", t->procs[0].pid,
+			 t->nprocs > 1 ? ", ...)" : "", module);
 	return -ENOENT;
+}
+
+int cw_target_modules(const struct cw_target *t, const char *module, struct cw_target_files *out,
+		      char *err)
+{
+	bool is_path = strchr(module, '/');
+	struct search s = {out, module};
+	size_t i;
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; !rc && !t->child && i < t->nprocs; i++) {
+		rc = add_mapped(out, t->procs[i].pid, module, err);
+		/* In a cgroup, processes come and go. */
+		if (rc == -ESRCH && t->cgroup_fd >= 0)
+			rc = 0;
+	}
+	if (t->by_file && !is_path)
+		cw_target_scan(t, add_of_runner, &s);
+	for (i = 0; !rc && !out->n && *module == '/' && !t->child && i < t->nprocs; i++)
+		rc = add_in_root(out, t->procs[i].pid, module, err);
+	if (!rc && !out->n && is_path)
+		rc = add_path(out, module, err);
+	if (!rc && !out->n && !is_path && (t->child || t->by_file || t->cgroup_fd >= 0))
+		rc = add_unmapped(t, module, out, err);
+	if (!rc && !out->n)
+		rc = say_no_module(t, module, err);
+	if (rc)
+		cw_target_files_free(out);
+	return rc;
+}
+
+bool cw_target_adopts(const struct cw_target *t)
+{
+	return t->by_file || t->cgroup_fd >= 0;
 }
 
 void cw_target_close(struct cw_target *t)
 {
+	size_t i;
+
 	cw_child_free(t->child);
-	if (t->pidfd >= 0)
-		close(t->pidfd);
-	if (t->elf_fd >= 0)
-		close(t->elf_fd);
-	free(t->elf_path);
+	for (i = 0; i < t->nprocs; i++) {
+		if (t->procs[i].fd >= 0)
+			close(t->procs[i].fd);
+	}
+	free(t->procs);
+	cw_target_files_free(&t->own);
+	if (t->cgroup_fd >= 0)
+		close(t->cgroup_fd);
 	memset(t, 0, sizeof(*t));
-	t->pidfd = t->elf_fd = -1;
+	t->cgroup_fd = -1;
 }

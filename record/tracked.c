@@ -26,6 +26,7 @@ struct cw_tracked *cw_tracked_new(struct cw_modules *m, struct cw_probes *pr,
 				  const struct cw_target *target)
 {
 	struct cw_tracked *t = calloc(1, sizeof(*t));
+	size_t i;
 
 	if (!t)
 		return NULL;
@@ -34,10 +35,10 @@ struct cw_tracked *cw_tracked_new(struct cw_modules *m, struct cw_probes *pr,
 	t->target = target;
 	t->initial_ns = cw_snapshot_initial_pid_ns();
 	/* Its mappings may be reported, and it may be gone, before its first record is read. */
-	if (target->pid)
-		cw_pidset_add(&t->traced, target->pid);
+	for (i = 0; i < target->nprocs; i++)
+		cw_pidset_add(&t->traced, target->procs[i].pid);
 	if (target->child)
-		t->child = cw_probes_global_pid(pr, target->pid);
+		t->child = cw_probes_global_pid(pr, target->procs[0].pid);
 	return t;
 }
 
@@ -65,7 +66,7 @@ static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
 	if (!t->initial_ns && r->ns_pid)
 		cw_idmap_put(&t->ns_ids, r->pid, r->ns_pid);
 	id = seen_id(t, r->pid);
-	if (cw_pidset_add(&t->traced, id) && !t->target->pid) {
+	if (cw_pidset_add(&t->traced, id) && cw_target_adopts(t->target)) {
 		/* First sight of a process that runs the file: its other threads, too. */
 		cw_probes_want(t->probes, id);
 		cw_probes_seed(t->probes);

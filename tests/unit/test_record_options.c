@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/options.o */
+/* LINK: record/options.o record/optable.o record/optvalues.o record/config.o */
 /* The recorder's command line: what it means, and what it refuses with status 2. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "../../record/options.h"
+#include "../../record/optvalues.h"
 
 #define MAX_ARGS 24
 
@@ -69,6 +71,8 @@ static void sizes(void **state)
 	assert_int_equal(cw_parse_size("-1"), 0);
 	assert_int_equal(cw_parse_size("16MB"), 0);
 	assert_int_equal(cw_parse_size("M"), 0);
+	assert_int_equal(cw_parse_size("2G"), 2ull << 30);
+	assert_int_equal(cw_parse_size("1KK"), 0);
 	assert_int_equal(cw_parse_size("17592186044416M"), 0);
 }
 
@@ -79,7 +83,7 @@ static void defaults(void **state)
 
 	(void)state;
 	parse(&o, line);
-	assert_int_equal(o.pid, 12);
+	assert_int_equal(o.pids[0], 12);
 	assert_string_equal(o.output, "callweave.cwc");
 	assert_int_equal(o.ring_bytes, 16 << 20);
 	assert_int_equal(o.plan->nfuncs, 1);
@@ -155,6 +159,100 @@ static void binary_and_modules(void **state)
 	cw_options_free(&o);
 }
 
+static void several_processes(void **state)
+{
+	char line[] = "-p 12 -p 13 -p 12 -f f g";
+	struct cw_options o;
+
+	(void)state;
+	parse(&o, line);
+	assert_int_equal(o.npids, 2);
+	assert_int_equal(o.pids[1], 13);
+	assert_true(o.follow);
+	assert_int_equal(o.plan->nfuncs, 2);
+	cw_options_free(&o);
+}
+
+/* A handoff spelled out; the module of all functions is not that of the source. */
+static void async_source(void **state)
+{
+	char a[] = "-p 1 --async-source put get",
+	     b[] = "-p 1 --async-source put --async-source-arg 2 --async-target-arg 3 "
+		   "--async-source-binary /lib/q.so --module m.so other get";
+	struct cw_options o;
+	const struct cw_plan_hop *h;
+
+	(void)state;
+	parse(&o, a);
+	assert_int_equal(o.plan->nhops, 1);
+	h = o.plan->hops;
+	assert_string_equal(h->source, "put");
+	assert_string_equal(h->target, "get");
+	assert_int_equal(h->source_arg, 1);
+	assert_int_equal(h->target_arg, CW_ARG_AUTO);
+	assert_null(h->source_module);
+	cw_options_free(&o);
+	parse(&o, b);
+	h = o.plan->hops;
+	assert_int_equal(h->source_arg, 2);
+	assert_int_equal(h->target_arg, 3);
+	assert_string_equal(h->source_module, "/lib/q.so");
+	assert_string_equal(h->target_module, "m.so");
+	assert_string_equal(o.plan->funcs[0].module, "m.so");
+	assert_int_equal(o.plan->nfuncs, 3);
+	cw_options_free(&o);
+}
+
+/* What the command line says wins over the file, also when it comes first. */
+static void config_comes_first(void **state)
+{
+	static const char yaml[] =
+		"target:\n  function: get\nhops:\n  - source: put\n    source_arg: 1\n    target: "
+		"get\n"
+		"filters:\n  duration: 30\n  max_events: 10\n  min_total_ms: 5\n";
+	char path[] = "/tmp/cw-options-XXXXXX", line[256];
+	int fd = mkstemp(path), i;
+	struct cw_options o;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, yaml, sizeof(yaml) - 1), sizeof(yaml) - 1);
+	close(fd);
+	for (i = 0; i < 2; i++) {
+		snprintf(line, sizeof(line),
+			 i ? "-p 1 --config %s --duration 2 --max-events 7"
+			   : "-p 1 --duration 2 --max-events 7 --config %s",
+			 path);
+		parse(&o, line);
+		assert_int_equal(o.plan->nhops, 1);
+		assert_int_equal(o.plan->nfuncs, 2);
+		assert_int_equal(o.plan->filters.duration_ns, 2000000000ull);
+		assert_int_equal(o.plan->filters.max_events, 7);
+		assert_int_equal(o.plan->filters.min_total_ns, 5000000);
+		cw_options_free(&o);
+	}
+	snprintf(line, sizeof(line), "-p 1 --async-hop a,2,b,1 --config %s other", path);
+	parse(&o, line);
+	assert_int_equal(o.plan->nhops, 1);
+	assert_string_equal(o.plan->hops[0].source, "a");
+	assert_int_equal(o.plan->nfuncs, 3);
+	assert_string_equal(o.plan->funcs[0].name, "other");
+	cw_options_free(&o);
+	unlink(path);
+}
+
+static void sizes_of_files(void **state)
+{
+	char line[] = "-p 1 --max-size 256M --rotate 8 -o x.cwc f";
+	struct cw_options o;
+
+	(void)state;
+	parse(&o, line);
+	assert_int_equal(o.max_bytes, 256 << 20);
+	assert_int_equal(o.segments, 8);
+	cw_options_free(&o);
+}
+
 /* What follows -- is the target's, also when it looks like an option of ours. */
 static void exec_arguments(void **state)
 {
@@ -164,7 +262,7 @@ static void exec_arguments(void **state)
 	(void)state;
 	parse(&o, a);
 	assert_string_equal(o.exec_prog, "prog");
-	assert_int_equal(o.pid, 0);
+	assert_int_equal(o.npids, 0);
 	assert_null(o.binary);
 	assert_int_equal(o.plan->nfuncs, 1);
 	assert_string_equal(o.exec_argv[0], "prog");
@@ -201,6 +299,30 @@ static void usage_errors(void **state)
 		"-p 1 --stack dwarf f",
 		"-p 1 --nonsense f",
 		"-p 1 --offset zz",
+		"-p 0x1 f",
+		"-p 1 --cgroup /sys/fs/cgroup f",
+		"--cgroup /sys/fs/cgroup --exec x f",
+		"./a -f f",
+		"--cgroup /x -f f",
+		"-p 1 --async-source put",
+		"-p 1 --async-source put --offset 0x10",
+		"-p 1 --async-source put --async-hop a,1,b f",
+		"-p 1 --async-source put --async-source put2 f",
+		"-p 1 --async-source-arg 2 f",
+		"-p 1 --async-source-binary x f",
+		"-p 1 --async-target-arg 2 f",
+		"-p 1 --async-source put --async-target-arg 9 f",
+		"-p 1 --async-source put --async-source-arg auto f",
+		"-p 1 --max-size 1K f",
+		"-p 1 --max-size big f",
+		"-p 1 --rotate 3 f",
+		"-p 1 --max-size 1M --rotate 0 f",
+		"-p 1 --max-size 1M --rotate 3 -o - f",
+		"--find-symbol malloc",
+		"-p 1 --find-symbol malloc f",
+		"--exec x --find-symbol malloc",
+		"--check-config x -p 1",
+		"-p 1 --duration 1e300 f",
 	};
 	size_t i;
 
@@ -222,6 +344,10 @@ int main(void)
 		cmocka_unit_test(aliases),
 		cmocka_unit_test(hops_need_no_function),
 		cmocka_unit_test(binary_and_modules),
+		cmocka_unit_test(several_processes),
+		cmocka_unit_test(async_source),
+		cmocka_unit_test(config_comes_first),
+		cmocka_unit_test(sizes_of_files),
 		cmocka_unit_test(exec_arguments),
 		cmocka_unit_test(usage_errors),
 	};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/pidset.o record/exec.o record/output.o record/target.o record/options.o */
+/* LINK: record/pidset.o record/exec.o record/output.o record/target.o record/mapped.o */
+/* LINK: record/needed.o record/cgroup.o record/modopen.o record/snapshot.o record/elffile.o */
+/* LINK: record/resolve.o record/nearest.o record/cxxname.o */
 /* The recorder's parts that need neither privileges nor a kernel: sets, children, files, targets.
  */
 #include <setjmp.h>
@@ -141,16 +143,17 @@ static void output_is_private_and_removed_when_unused(void **state)
 
 static void targets_that_are_none(void **state)
 {
-	char err[CW_ERR] = "", *path;
-	struct cw_options o = {.output = "x"};
+	char err[CW_ERR] = "";
+	pid_t pid = 0x3fffffff;
+	struct cw_options o = {.output = "x", .pids = &pid, .npids = 1};
+	struct cw_target_files files;
 	struct cw_target t;
 
 	(void)state;
-	o.pid = 0x3fffffff;
 	assert_int_equal(cw_target_open(&t, &o, err), -ESRCH);
 	assert_non_null(strstr(err, "no such process: 1073741823"));
 	cw_target_close(&t);
-	o.pid = 0;
+	o.npids = 0;
 	o.binary = "/nonexistent/program";
 	assert_int_equal(cw_target_open(&t, &o, err), -ENOENT);
 	assert_non_null(strstr(err, "/nonexistent/program"));
@@ -159,11 +162,11 @@ static void targets_that_are_none(void **state)
 	assert_int_equal(cw_target_open(&t, &o, err), -ENOEXEC);
 	cw_target_close(&t);
 	o.binary = NULL;
-	o.pid = getpid();
+	pid = getpid();
+	o.npids = 1;
 	assert_int_equal(cw_target_open(&t, &o, err), 0);
-	assert_int_equal(cw_target_open_module(&t, "no-such-library.so", &path, err), -ENOENT);
+	assert_int_equal(cw_target_modules(&t, "no-such-library.so", &files, err), -ENOENT);
 	assert_non_null(strstr(err, "no-such-library.so"));
-	free(path);
 	cw_target_close(&t);
 }
 
@@ -175,20 +178,42 @@ static void note_pid(void *arg, uint32_t pid)
 
 static void finds_itself_by_its_file_and_libraries(void **state)
 {
-	char err[CW_ERR] = "", *path;
-	struct cw_options o = {.output = "x", .pid = getpid()};
+	pid_t pid = getpid();
+	struct cw_options o = {.output = "x", .pids = &pid, .npids = 1};
+	char err[CW_ERR] = "";
+	struct cw_target_files files;
 	struct cw_target t;
-	int found = 0, fd;
+	int found = 0;
 
 	(void)state;
 	assert_int_equal(cw_target_open(&t, &o, err), 0);
+	assert_int_equal(t.own.n, 1);
 	cw_target_scan(&t, note_pid, &found);
 	assert_int_equal(found, 1);
-	fd = cw_target_open_module(&t, "libc.so.6", &path, err);
-	assert_true(fd >= 0);
-	assert_non_null(strstr(path, "/libc.so.6"));
-	free(path);
-	close(fd);
+	assert_int_equal(cw_target_modules(&t, "libc.so.6", &files, err), 0);
+	assert_int_equal(files.n, 1);
+	assert_non_null(strstr(files.at[0].path, "/libc.so.6"));
+	cw_target_files_free(&files);
+	cw_target_close(&t);
+}
+
+/* Before a program runs, its libraries are where the dynamic loader will find them. */
+static void finds_libraries_of_a_program_that_does_not_run(void **state)
+{
+	struct cw_options o = {.output = "x", .binary = "/proc/self/exe"};
+	char err[CW_ERR] = "";
+	struct cw_target_files files;
+	struct cw_target t;
+
+	(void)state;
+	assert_int_equal(cw_target_open(&t, &o, err), 0);
+	assert_true(t.by_file);
+	t.own.at[0].ino++; /* nobody runs that one */
+	assert_int_equal(cw_target_modules(&t, "libcmocka.so.0", &files, err), 0);
+	assert_non_null(strstr(files.at[0].path, "/libcmocka.so.0"));
+	cw_target_files_free(&files);
+	assert_int_equal(cw_target_modules(&t, "libnosuch.so.1", &files, err), -ENOENT);
+	assert_non_null(strstr(err, "libnosuch.so.1"));
 	cw_target_close(&t);
 }
 
@@ -203,6 +228,7 @@ int main(void)
 		cmocka_unit_test(output_is_private_and_removed_when_unused),
 		cmocka_unit_test(targets_that_are_none),
 		cmocka_unit_test(finds_itself_by_its_file_and_libraries),
+		cmocka_unit_test(finds_libraries_of_a_program_that_does_not_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* --find-symbol: the files to look into, and how what is found is shown. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cxxname.h"
+#include "findsym.h"
+#include "mapped.h"
+#include "resolve.h"
+
+struct finder {
+	const char *symbol;
+	const char *path; /* of the file at hand */
+	bool path_shown;
+	size_t files; /* looked into */
+	size_t found;
+	char why[CW_ERR];     /* of the last file without the symbol */
+	char trouble[CW_ERR]; /* of the last file that could not be looked into */
+};
+
+/* cw_resolve_each's */
+static void show(void *arg, const char *name, const struct cw_func *func)
+{
+	struct finder *f = arg;
+	char *readable = cw_cxx_demangle(name, true);
+
+	if (!f->path_shown)
+		printf("%s\n", f->path);
+	f->path_shown = true;
+	printf("  symbol=%s value=0x%" PRIx64, name, func->value);
+	if (func->offset)
+		printf(" offset=0x%" PRIx64, func->offset);
+	printf("%s%s%s%s\n", func->ifunc ? " ifunc" : "", readable ? " (" : "",
+	       readable ? readable : "", readable ? ")" : "");
+	free(readable);
+	f->found++;
+}
+
+static void look_into(struct finder *f, int fd, const char *path)
+{
+	char err[CW_ERR] = "";
+	int rc;
+
+	f->path = path;
+	f->path_shown = false;
+	rc = cw_resolve_each(fd, path, f->symbol, show, f, err);
+	if (rc && rc != -ENOENT)
+		memcpy(f->trouble, err, sizeof(err));
+	else if (rc)
+		memcpy(f->why, err, sizeof(err));
+	if (!rc || rc == -ENOENT)
+		f->files++;
+}
+
+static void look_into_path(struct finder *f, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		snprintf(f->trouble, CW_ERR, "cannot open %s: %s", path, strerror(errno));
+		return;
+	}
+	look_into(f, fd, path);
+	close(fd);
+}
+
+static void look_into_process(struct finder *f, pid_t pid, const char *module)
+{
+	struct cw_mapped m;
+	size_t i, fitting = 0;
+
+	if (cw_mapped_read(&m, pid, f->trouble))
+		return;
+	for (i = 0; i < m.n; i++) {
+		int fd;
+
+		if (module && !cw_mapped_is(m.files[i].path, module))
+			continue;
+		fitting++;
+		fd = cw_mapped_open(&m.files[i]);
+		if (fd < 0) {
+			snprintf(f->trouble, CW_ERR, "cannot open %s of process %d: %s",
+				 m.files[i].path, pid, strerror(-fd));
+			continue;
+		}
+		look_into(f, fd, m.files[i].path);
+		close(fd);
+	}
+	if (!fitting)
+		snprintf(f->trouble, CW_ERR, "process %d has mapped no file called %s", pid,
+			 module ? module : "anything");
+	cw_mapped_free(&m);
+}
+
+int cw_find_symbol(const struct cw_options *o)
+{
+	struct finder f = {.symbol = o->find_symbol};
+	size_t i;
+
+	if (o->binary)
+		look_into_path(&f, o->binary);
+	for (i = 0; !o->binary && i < o->npids; i++)
+		look_into_process(&f, o->pids[i], o->module);
+	if (*f.trouble)
+		fprintf(stderr, "callweave-record: %s\n", f.trouble);
+	else if (!f.found && f.files == 1)
+		fprintf(stderr, "callweave-record: %s\n", f.why);
+	else if (!f.found)
+		fprintf(stderr,
+			"callweave-record: none of the %zu mapped files has a function %s\n",
+			f.files, f.symbol);
+	return f.found ? 0 : 1;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Values of options: how they are written and what is no such value. Must not know what for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "optvalues.h"
+
+#define MAX_RING (1ull << 30)
+
+uint64_t cw_parse_size(const char *text)
+{
+	static const char units[] = "kKmMgG";
+	const char *unit;
+	int shift = 0;
+	char *end;
+	uint64_t n;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (errno || end == text || *text == '-')
+		return 0;
+	if (*end) {
+		unit = strchr(units, *end);
+		if (!unit || end[1])
+			return 0;
+		shift = 10 * (int)((unit - units) / 2 + 1);
+	}
+	return n > UINT64_MAX >> shift ? 0 : n << shift;
+}
+
+uint64_t cw_value_scaled(const struct argp_state *st, const char *name, const char *text,
+			 double scale)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !(v > 0) || v * scale > 9e18 || v * scale < 1)
+		argp_error(st, "%s takes a positive number, not '%s'", name, text);
+	return (uint64_t)(v * scale);
+}
+
+uint64_t cw_value_count(const struct argp_state *st, const char *name, const char *text,
+			uint64_t max)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno || end == text || *end || !v || v > max || *text == '-')
+		argp_error(st, "%s takes a positive whole number, not '%s'", name, text);
+	return v;
+}
+
+uint64_t cw_value_size(const struct argp_state *st, const char *name, const char *text,
+		       uint64_t min)
+{
+	uint64_t n = cw_parse_size(text);
+
+	if (n < min)
+		argp_error(st, "%s takes a number of bytes from %lluK on, such as 64M, not '%s'",
+			   name, (unsigned long long)(min >> 10), text);
+	return n;
+}
+
+uint64_t cw_value_ring(const struct argp_state *st, const char *name, const char *text)
+{
+	uint64_t n = cw_parse_size(text), page = sysconf(_SC_PAGESIZE);
+
+	if (n < page || n > MAX_RING || (n & (n - 1)))
+		argp_error(st, "%s takes a power of two from %luK to 1024M, not '%s'", name,
+			   (unsigned long)(page >> 10), text);
+	return n;
+}
+
+uint32_t cw_value_arg(const struct argp_state *st, const char *name, const char *text,
+		      bool may_auto)
+{
+	if (may_auto && !strcmp(text, "auto"))
+		return 0;
+	if (text[0] < '1' || text[0] > '8' || text[1])
+		argp_error(st, "%s takes an argument position, 1-8%s, not '%s'", name,
+			   may_auto ? " or auto" : "", text);
+	return text[0] - '0';
+}
+
+void cw_value_offset(const struct argp_state *st, const char *name, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		argp_error(st, "%s takes a file offset such as 0x11c9, not '%s'", name, text);
+}
