@@ -157,38 +157,41 @@ span AS MATERIALIZED (
 			interval_ns * (1 + (end_ts - start_ts) / interval_ns / 100000) AS interval_ns
 		FROM report_clock, setting)),
 number(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM number, span WHERE i < last),
--- Each event counts for the whole capture (part -1) and for its interval; ticks close the intervals.
+-- Ticks close the intervals.
 step AS (
-	SELECT w.whole, e.plan_hop, CASE WHEN w.whole THEN -1 ELSE (e.ts - s.start_ts) / s.interval_ns END AS part,
-		e.ts, e.what, d_pending, d_active, d_occupied, queue_ns, work_ns, futex_waits, futex_wait_ns,
-		fate, duplicate, no_handoff, utid
-	FROM span s CROSS JOIN queue_event e CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1) w
-	WHERE e.ts <= s.end_ts AND (w.whole OR s.interval_ns < 9000000000000000000)
+	SELECT e.plan_hop, (e.ts - s.start_ts) / s.interval_ns AS part, e.ts, e.what, d_pending, d_active,
+		d_occupied, queue_ns, work_ns, futex_waits, futex_wait_ns, fate, duplicate, no_handoff, utid
+	FROM span s CROSS JOIN queue_event e
+	WHERE e.ts <= s.end_ts
 	UNION ALL
-	SELECT 0, h.plan_hop, n.i, min(s.start_ts + (n.i + 1) * s.interval_ns - 1, s.end_ts), 'tick', 0, 0, 0,
+	SELECT h.plan_hop, n.i, min(s.start_ts + (n.i + 1) * s.interval_ns - 1, s.end_ts), 'tick', 0, 0, 0,
 		0, 0, 0, 0, '', 0, 0, NULL
-	FROM hop_count h, span s, number n WHERE s.interval_ns < 9000000000000000000
-	UNION ALL
-	SELECT 1, h.plan_hop, -1, s.end_ts, 'tick', 0, 0, 0, 0, 0, 0, 0, '', 0, 0, NULL FROM hop_count h, span s),
+	FROM hop_count h, span s, number n),
 run AS MATERIALIZED (
-	SELECT whole, plan_hop, part, ts, what, queue_ns, work_ns, futex_waits, futex_wait_ns, fate, duplicate,
+	SELECT plan_hop, part, ts, what, queue_ns, work_ns, futex_waits, futex_wait_ns, fate, duplicate,
 		no_handoff, utid, lead(ts) OVER w - ts AS lasts, sum(d_pending) OVER w AS pending,
 		sum(d_active) OVER w AS active, sum(d_occupied) OVER w AS occupied,
 		sum(what = 'submit') OVER w AS submission
 	FROM step
-	WINDOW w AS (PARTITION BY whole, plan_hop ORDER BY ts, what = 'tick' ROWS UNBOUNDED PRECEDING)),
+	WINDOW w AS (PARTITION BY plan_hop ORDER BY ts, what = 'tick' ROWS UNBOUNDED PRECEDING)),
+-- From here on part -1 is the whole capture.
 worker AS MATERIALIZED (
-	SELECT plan_hop, part, utid, count(*) AS started, CAST(avg(work_ns) AS INTEGER) AS work_ns
+	SELECT plan_hop, part, utid, count(*) AS started, sum(work_ns) AS work_ns, count(work_ns) AS known
 	FROM run WHERE what = 'start' GROUP BY plan_hop, part, utid),
+each_worker AS MATERIALIZED (
+	SELECT plan_hop, part, utid, started, work_ns / nullif(known, 0) AS work_ns FROM worker
+	UNION ALL
+	SELECT plan_hop, -1, utid, sum(started), sum(work_ns) / nullif(sum(known), 0) FROM worker
+	GROUP BY plan_hop, utid),
 pool AS MATERIALIZED (
-	SELECT plan_hop, part, count(*) AS workers FROM worker GROUP BY plan_hop, part),
+	SELECT plan_hop, part, count(*) AS workers FROM each_worker GROUP BY plan_hop, part),
 busiest AS MATERIALIZED (
 	SELECT plan_hop, part, tid, started, work_ns FROM (
 		SELECT w.plan_hop, w.part, coalesce(t.rec_tid, t.tid) AS tid, w.started, w.work_ns,
 			row_number() OVER (PARTITION BY w.plan_hop, w.part
 				ORDER BY w.started DESC, t.tid) AS place
-		FROM worker w LEFT JOIN thread t USING(utid)) WHERE place = 1),
-sums AS MATERIALIZED (
+		FROM each_worker w LEFT JOIN thread t USING(utid)) WHERE place = 1),
+part_sums AS MATERIALIZED (
 	SELECT r.plan_hop, r.part,
 		sum(what = 'submit') AS submitted, sum(what = 'start') AS started,
 		sum(what = 'done' AND work_ns IS NOT NULL) AS completed,
@@ -207,13 +210,22 @@ sums AS MATERIALIZED (
 		max(CASE WHEN what = 'submit' THEN submission END) AS last_submission
 	FROM run r LEFT JOIN pool p ON p.plan_hop = r.plan_hop AND p.part = -1
 	GROUP BY r.plan_hop, r.part),
+sums AS MATERIALIZED (
+	SELECT * FROM part_sums
+	UNION ALL
+	SELECT plan_hop, -1, sum(submitted), sum(started), sum(completed),
+		sum(CASE WHEN part = s.last THEN pending END), max(peak_pending),
+		sum(CASE WHEN part = s.last THEN active END), max(peak_active), sum(queue_total_ns),
+		sum(work_total_ns), sum(futex_waits), sum(futex_wait_ns), sum(duplicate_keys), sum(superseded),
+		sum(expired), sum(no_handoff), sum(saturated_ns), min(first_submission), max(last_submission)
+	FROM part_sums, span s GROUP BY plan_hop),
 -- What the first and the last third of the submissions found waiting, themselves included.
 trend AS MATERIALIZED (
-	SELECT r.plan_hop, r.part,
+	SELECT s.plan_hop, s.part,
 		avg(CASE WHEN 3 * (r.submission - s.first_submission) < s.submitted THEN r.pending END) AS early,
 		avg(CASE WHEN 3 * (s.last_submission - r.submission) < s.submitted THEN r.pending END) AS late
-	FROM run r JOIN sums s USING(plan_hop, part)
-	WHERE r.what = 'submit' AND s.submitted >= 6 GROUP BY r.plan_hop, r.part),
+	FROM run r JOIN sums s ON s.plan_hop = r.plan_hop AND s.part IN (-1, r.part)
+	WHERE r.what = 'submit' AND s.submitted >= 6 GROUP BY s.plan_hop, s.part),
 lone AS MATERIALIZED (
 	SELECT u.plan_hop, -1 AS part, count(*) AS targets FROM unmatched u GROUP BY 1
 	UNION ALL
@@ -223,7 +235,7 @@ bounds AS (
 	SELECT x.*, CASE x.part WHEN -1 THEN s.start_ts ELSE s.start_ts + x.part * s.interval_ns END AS ts,
 		CASE x.part WHEN -1 THEN s.end_ts ELSE min(s.start_ts + (x.part + 1) * s.interval_ns, s.end_ts) END
 			AS end_ts
-	FROM sums x, span s),
+	FROM sums x, span s WHERE x.part = -1 OR s.interval_ns < 9000000000000000000),
 judged AS (
 	SELECT b.*, h.source, h.target, coalesce(p.workers, 0) AS workers, m.tid AS busiest_tid,
 		m.started AS busiest_started, m.work_ns AS busiest_work_ns, coalesce(u.targets, 0) AS unmatched,
