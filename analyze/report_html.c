@@ -83,18 +83,19 @@ static int pack_text(struct packer *p, const char *text)
 
 /* Make the named views again as temporary ones, over the temporary tables that hide those of all.
  */
-static int narrow_views(sqlite3 *db)
+static int remake_views(sqlite3 *db)
 {
 	sqlite3_stmt *s = NULL;
 	int err = cw_prepare(db, &s,
-			     "SELECT 'CREATE TEMP VIEW' || substr(sql, length('CREATE VIEW') + 1)"
-			     " FROM main.sqlite_schema JOIN temp.narrowed USING(name)"
+			     "SELECT 'CREATE TEMP VIEW' || substr(replace(sql, was,"
+			     " coalesce(becomes, '')), length('CREATE VIEW') + 1)"
+			     " FROM main.sqlite_schema JOIN temp.remade USING(name)"
 			     " WHERE type = 'view'");
 
 	while (!err && sqlite3_step(s) == SQLITE_ROW)
 		err = cw_exec(db, (const char *)sqlite3_column_text(s, 0));
 	sqlite3_finalize(s);
-	return err;
+	return err ? err : cw_exec(db, "DELETE FROM temp.remade");
 }
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -104,19 +105,17 @@ static bool has_suffix(const char *name, const char *suffix)
 	return n >= m && !strcmp(name + n - m, suffix);
 }
 
-/* The first file says what is chosen, the others are the data over the narrowed views. */
+/* After each file, in the order of their names, the views that it wants made again. */
 static int run_scripts(sqlite3 *db)
 {
-	bool first = true;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(assets) / sizeof(assets[0]); i++) {
 		if (!has_suffix(assets[i].name, ".sql"))
 			continue;
 		err = cw_exec(db, assets[i].text);
-		if (!err && first)
-			err = narrow_views(db);
-		first = false;
+		if (!err)
+			err = remake_views(db);
 	}
 	return err;
 }

@@ -12,11 +12,16 @@ CW.states = function (utid, lo, hi) {
 	const s = CW.data.state;
 	if (!CW.stateRange) {
 		CW.stateRange = new Map();
-		for (let i = 0; i < CW.count('state'); i++)
-			if (i === 0 || s.utid[i] !== s.utid[i - 1])
-				CW.stateRange.set(s.utid[i], [i, i + 1]);
-			else
-				CW.stateRange.get(s.utid[i])[1] = i + 1;
+		s.ts = new Array(CW.count('state'));
+		for (let i = 0, end = 0, range = null; i < s.ts.length; i++) {
+			if (i === 0 || s.utid[i] !== s.utid[i - 1]) {
+				CW.stateRange.set(s.utid[i], range = [i, i]);
+				end = 0;
+			}
+			s.ts[i] = end + s.gap[i];
+			end = s.ts[i] + s.dur[i];
+			range[1] = i + 1;
+		}
 	}
 	let [a, b] = CW.stateRange.get(utid) ?? [0, 0];
 	const end = b, out = [];
@@ -32,9 +37,22 @@ CW.states = function (utid, lo, hi) {
 	return out;
 };
 
+/* Outermost calls of probed functions in a thread that touch [lo, hi]; they do not overlap. */
 CW.slices = function (utid, lo, hi) {
-	CW.sliceBy ??= CW.group(CW.rows('slice'), r => r.utid);
-	return (CW.sliceBy.get(utid) ?? []).filter(r => r.ts < hi && r.ts + (r.dur ?? 0) >= lo);
+	CW.sliceBy ??= CW.group(CW.rows('slice').filter(r => r.depth === 0), r => r.utid);
+	const all = CW.sliceBy.get(utid) ?? [];
+	let a = 0;
+	for (let b = all.length; a < b;) {
+		const m = (a + b) >> 1;
+		if (all[m].ts + (all[m].dur ?? 0) < lo)
+			a = m + 1;
+		else
+			b = m;
+	}
+	const from = a;
+	while (a < all.length && all[a].ts < hi)
+		a++;
+	return all.slice(from, a);
 };
 
 CW.wakerOf = function (state) {
@@ -198,7 +216,7 @@ CW.waterfallDraw = function (w) {
 		const own = new Set(lane.segments.map(s => s.hop.dst_slice));
 		let lastCall = -9;
 		for (const call of CW.slices(lane.utid, view.lo, view.hi))
-			if (call.depth === 0 && !own.has(call.slice) && (view.x(call.ts + (call.dur ?? 0)) - lastCall > 1)) {
+			if (!own.has(call.slice) && (view.x(call.ts + (call.dur ?? 0)) - lastCall > 1)) {
 				box(call.ts, call.ts + (call.dur ?? 0), L.call, L.callH, 'other-call', { kind: 'call', call, lane });
 				lastCall = view.x(call.ts + (call.dur ?? 0));
 			}
@@ -208,6 +226,22 @@ CW.waterfallDraw = function (w) {
 	CW.waterfallArrows(w, arrows, view);
 	w.svg.replaceChildren(w.defs, grid, bars, arrows, labels);
 	w.note.textContent = larger ? `${CW.num(larger)} phases shorter than two pixels are drawn two pixels wide; zoom in to see them in true size.` : 'Every phase is drawn in true size.';
+};
+
+/* The longest waits of a chain that one of its threads ended. */
+CW.wakesOf = function (lanes) {
+	const wakes = [];
+	for (const lane of lanes)
+		for (const seg of [...lane.segments, ...lane.queues]) {
+			const within = CW.states(lane.utid, seg.lo, seg.hi).filter(s => s.state === 'blocked');
+			/* Of the waits before the work only the last led to it. */
+			for (const s of lane.queues.includes(seg) ? within.slice(-1) : within) {
+				const from = CW.wakerOf(s);
+				if (from && lanes.some(l => l.utid === from.utid) && from.utid !== lane.utid && s.ts + s.dur >= seg.lo && s.ts + s.dur <= seg.hi)
+					wakes.push({ s, from: from.utid, lane });
+			}
+		}
+	return wakes.sort((a, b) => b.s.dur - a.s.dur).slice(0, 60);
 };
 
 CW.waterfallArrows = function (w, g, view) {
@@ -229,18 +263,7 @@ CW.waterfallArrows = function (w, g, view) {
 			const down = top(x.dst) > top(x.src);
 			draw(x.submit, top(x.src) + (down ? L.state + L.stateH : L.phase), top(x.dst) + (down ? L.phase : L.phase + L.phaseH), 'arrow', 'head', { kind: 'queue', hop: x });
 		}
-	const wakes = [];
-	for (const lane of w.lanes)
-		for (const seg of [...lane.segments, ...lane.queues]) {
-			const within = CW.states(lane.utid, seg.lo, seg.hi).filter(s => s.state === 'blocked');
-			/* Of the waits before the work only the last led to it. */
-			for (const s of lane.queues.includes(seg) ? within.slice(-1) : within) {
-				const from = CW.wakerOf(s);
-				if (from && w.lanes.some(l => l.utid === from.utid) && from.utid !== lane.utid && s.ts + s.dur >= seg.lo && s.ts + s.dur <= seg.hi)
-					wakes.push({ s, from: from.utid, lane });
-			}
-		}
-	for (const k of wakes.sort((a, b) => b.s.dur - a.s.dur).slice(0, 60)) {
+	for (const k of w.wakes) {
 		const down = top(k.lane.utid) > top(k.from);
 		draw(k.s.ts + k.s.dur, top(k.from) + L.state + (down ? L.stateH : 0), top(k.lane.utid) + L.state + (down ? 0 : L.stateH), 'wake', 'wakehead', { kind: 'wake', s: k.s, lane: k.lane });
 	}
@@ -321,6 +344,7 @@ CW.waterfallInput = function (w, plot) {
 
 CW.waterfall = function (root, c) {
 	const w = { c, lanes: CW.lanesOf(c), note: h('p', { class: 'soft', id: 'drawn-larger' }), details: h('div', { class: 'panel', id: 'details', 'aria-live': 'polite' }) };
+	w.wakes = CW.wakesOf(w.lanes);
 	w.svg = svg('svg', { role: 'group', 'aria-label': 'Time axis of the chain' });
 	w.defs = svg('defs', null, svg('pattern', { id: 'queue-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
 		svg('rect', { width: 7, height: 7, class: 'hatch-ground' }), svg('line', { x1: 2, y1: 0, x2: 2, y2: 7, class: 'hatch' })));

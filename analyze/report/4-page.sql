@@ -1,8 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-only
--- The data of the page: each table or view named page_NAME here, and in the schema, is data.NAME there, an
--- array a column. Times are ns after the capture's start, threads are utid, stacks numbers of page_stack.
-
-CREATE TEMP VIEW start AS SELECT start_ts AS t0 FROM report_clock;
+-- The data of the page that is not in 2-sums.sql, over the views that 3-select.sql narrowed.
 
 -- ---- states ---------------------------------------------------------------------------------------
 CREATE TEMP TABLE shown_state AS
@@ -20,7 +17,7 @@ SELECT DISTINCT class, reason, kernel_function, user_stack_id, kernel_stack_id F
 CREATE INDEX temp.place_by_all ON place(reason, class, user, kernel);
 
 CREATE TEMP TABLE shown_off AS
-SELECT e.offcpu_id, e.waker_id, e.ran_utid, e.waking_ts, e.end_cpu,
+SELECT e.offcpu_id, e.waker_id,
 	(SELECT p.place FROM place p WHERE p.reason IS r.reason AND p.class IS r.class AND p.user IS r.user_stack_id
 		AND p.kernel IS r.kernel_stack_id AND p.function IS r.kernel_function) AS place, f.waker_kind
 FROM episode e LEFT JOIN shown_reason r USING(offcpu_id) LEFT JOIN futex_wait f USING(offcpu_id)
@@ -28,10 +25,6 @@ WHERE e.offcpu_id IN (SELECT offcpu_id FROM shown_state);
 CREATE UNIQUE INDEX temp.shown_off_by_id ON shown_off(offcpu_id);
 
 -- ---- stacks ---------------------------------------------------------------------------------------
--- Where time was spent off the CPU, the most first: the whole, each hop, each function.
-CREATE TEMP TABLE top_offcpu AS
-SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY plan_hop, probe_id ORDER BY ns DESC) AS place
-	FROM offcpu_stack) WHERE place <= 1000;
 
 CREATE TEMP TABLE top_call_stack AS
 SELECT * FROM (SELECT probe_id, stack_id, count(*) AS n, coalesce(sum(dur), 0) AS ns,
@@ -92,12 +85,13 @@ SELECT (SELECT count(*) FROM path) AS chains, (SELECT count(chain_id) FROM item)
 	(SELECT count(*) FROM main.episode) AS episodes, (SELECT count(*) FROM episode) AS episodes_shown;
 
 -- ---- states, calls and chains one by one -----------------------------------------------------------
+-- gap is the time since the row before of the same thread ended, or since the start: mostly 0, so it packs well.
 CREATE TEMP VIEW page_state AS
-SELECT s.utid, s.ts - t0 AS ts, s.dur, CASE s.state WHEN 'running' THEN 0 WHEN 'blocked' THEN 1
+SELECT s.utid, s.ts - coalesce(lag(s.ts + s.dur) OVER (PARTITION BY s.utid ORDER BY s.ts), t0) AS gap, s.dur, CASE s.state WHEN 'running' THEN 0 WHEN 'blocked' THEN 1
 	WHEN 'runnable' THEN 2 WHEN 'preempted' THEN 3 ELSE 4 END AS state, s.cpu, s.offcpu_id AS off
 FROM shown_state s, start ORDER BY s.utid, s.ts;
-CREATE TEMP VIEW page_off AS SELECT o.offcpu_id AS off, o.place, o.waker_id AS waker, o.waking_ts - t0 AS waking,
-	o.waker_kind AS evidence FROM shown_off o, start ORDER BY o.offcpu_id;
+CREATE TEMP VIEW page_off AS SELECT o.offcpu_id AS off, o.place, o.waker_id AS waker, o.waker_kind AS evidence
+FROM shown_off o ORDER BY o.offcpu_id;
 CREATE TEMP VIEW page_place AS
 SELECT p.place, p.class, p.reason, p.function,
 	(SELECT stack FROM used_stack WHERE stack_id = p.user) AS user,
@@ -107,7 +101,7 @@ SELECT w.waker_id AS waker, w.utid, w.in_interrupt AS irq,
 	coalesce(y.name, 'syscall ' || w.syscall) AS syscall,
 	(SELECT stack FROM used_stack u WHERE u.stack_id = w.stack_id) AS stack
 FROM waker w LEFT JOIN syscall_name y USING(syscall) WHERE w.waker_id IN (SELECT waker_id FROM shown_off);
-CREATE TEMP VIEW page_ran AS SELECT r.offcpu_id AS off, r.ts - t0 AS ts, r.dur, r.utid FROM ran_instead r, start
+CREATE TEMP VIEW page_ran AS SELECT r.offcpu_id AS off, r.dur, r.utid FROM ran_instead r
 WHERE r.offcpu_id IN (SELECT offcpu_id FROM shown_off) ORDER BY r.offcpu_id, r.ts;
 CREATE TEMP VIEW page_slice AS
 SELECT s.slice_id AS slice, s.utid, s.ts - t0 AS ts, s.dur, s.probe_id AS probe, s.depth
@@ -175,36 +169,8 @@ WITH sample(plan_hop, part, ns) AS (
 SELECT plan_hop, part, coalesce((SELECT b.lo FROM bound b WHERE b.lo <= ns ORDER BY b.lo DESC LIMIT 1), 0) AS lo,
 	count(*) AS n FROM sample GROUP BY 1, 2, 3;
 
--- ---- sums over the whole capture --------------------------------------------------------------------
-CREATE TEMP TABLE page_diagnosis AS SELECT * FROM queue_diagnostics WHERE interval IS NULL;
-CREATE TEMP TABLE page_queue AS
-WITH w AS (SELECT start_ts AS t0, max((end_ts - start_ts) / 240, 1) AS width FROM report_clock),
-run AS (
-	SELECT e.plan_hop, e.ts, (e.ts - w.t0) / w.width AS slot, e.what,
-		sum(e.d_pending) OVER o AS pending, sum(e.d_active) OVER o AS active,
-		row_number() OVER (PARTITION BY e.plan_hop, (e.ts - w.t0) / w.width ORDER BY e.ts DESC) AS from_end
-	FROM queue_event e, w WINDOW o AS (PARTITION BY e.plan_hop ORDER BY e.ts ROWS UNBOUNDED PRECEDING))
-SELECT plan_hop, slot, max(pending) AS pending, max(active) AS active,
-	max(CASE WHEN from_end = 1 THEN pending END) AS pending_after, max(CASE WHEN from_end = 1 THEN active END) AS active_after,
-	sum(what = 'submit') AS submitted, sum(what = 'start') AS started, sum(what = 'done') AS done
-FROM run GROUP BY plan_hop, slot ORDER BY plan_hop, slot;
-CREATE TEMP TABLE page_worker AS
-SELECT plan_hop, dst_utid AS utid, count(*) AS started, sum(work_ns) AS work, max(work_ns) AS longest,
-	min(start_ts) - t0 AS first, max(coalesce(end_ts, start_ts)) - t0 AS last
-FROM queue_task, start WHERE dst_utid IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 4 DESC;
+-- ---- functions, over the whole capture --------------------------------------------------------------
 
-CREATE TEMP TABLE page_hop_reason AS
-SELECT * FROM (SELECT plan_hop, class, reason, count, ns, share, other_utid, others,
-	row_number() OVER (PARTITION BY plan_hop ORDER BY ns DESC) AS place FROM hop_reason) WHERE place <= 40;
-CREATE TEMP TABLE page_function_reason AS
-SELECT * FROM (SELECT probe_id, class, reason, count, ns, share, other_utid, others,
-	row_number() OVER (PARTITION BY probe_id ORDER BY ns DESC) AS place FROM function_reason) WHERE place <= 40;
--- Who ended waits, and who ran instead, by thread.
-CREATE TEMP TABLE page_other AS
-SELECT * FROM (SELECT w.class, w.other_utid AS utid, sum(w.ns) AS ns, count(*) AS n,
-		row_number() OVER (PARTITION BY w.class ORDER BY sum(w.ns) DESC) AS place
-	FROM wait_part w JOIN thread t USING(utid) WHERE t.traced AND w.other_utid IS NOT NULL GROUP BY 1, 2)
-WHERE place <= 40;
 CREATE TEMP VIEW page_offcpu AS
 SELECT o.plan_hop, o.probe_id AS probe, o.class, o.ns, o.count AS n,
 	(SELECT stack FROM used_stack u WHERE u.stack_id = o.stack_id) AS stack,
@@ -230,11 +196,3 @@ SELECT * FROM (SELECT probe_id AS probe, CASE WHEN ret IS NOT NULL THEN printf('
 CREATE TEMP VIEW page_call_stack AS
 SELECT c.probe_id AS probe, c.n, c.ns, (SELECT stack FROM used_stack u WHERE u.stack_id = c.stack_id) AS stack
 FROM top_call_stack c;
-CREATE TEMP TABLE page_wait_reason AS
-WITH w AS (SELECT p.* FROM wait_part p JOIN thread t USING(utid) WHERE t.traced),
-whole AS (SELECT sum(ns) AS ns FROM w),
-part AS (SELECT class, reason, other_utid, sum(ns) AS ns, count(*) AS n FROM w GROUP BY 1, 2, 3)
-SELECT class, reason, sum(n) AS count, sum(ns) AS ns, 1.0 * sum(ns) / (SELECT ns FROM whole) AS share,
-	max(CASE WHEN best = 1 THEN other_utid END) AS other_utid, count(other_utid) AS others
-FROM (SELECT *, row_number() OVER (PARTITION BY class, reason ORDER BY ns DESC) AS best FROM part)
-GROUP BY class, reason ORDER BY 4 DESC LIMIT 40;

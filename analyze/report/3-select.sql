@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-only
 -- What of a capture the page holds one by one. Small captures whole; of big ones the slowest chains and
 -- calls, a uniform sample of the others, and the thread states around them. Whatever the page says of all
--- chains is summed over all: see 2-page.sql. Starts from temp.item, which the filters of report made.
+-- chains is summed over all: see 4-page.sql. Starts from temp.item, which the filters of report made.
 
 -- Chains that are in the page: every one, or the slowest 500 and a sample of 1,500.
 CREATE TEMP TABLE picked(chain_id INTEGER PRIMARY KEY, how TEXT NOT NULL, rank INTEGER NOT NULL, states INTEGER);
@@ -65,6 +65,5 @@ SELECT * FROM main.episode WHERE offcpu_id IN (
 CREATE UNIQUE INDEX temp.kept_by_id ON episode(offcpu_id);
 CREATE INDEX temp.kept_by_thread ON episode(utid, ts);
 
--- Views that are made again over these episodes, which hide the table of all: the same rules, fewer rows.
-CREATE TEMP TABLE narrowed(name TEXT PRIMARY KEY);
-INSERT INTO narrowed VALUES('offcpu'), ('thread_state'), ('blocked_reason'), ('ran_instead'), ('futex_wait');
+-- The same views over these episodes, which hide the table of all: the same rules, fewer rows.
+INSERT INTO remade(name) VALUES('offcpu'), ('thread_state'), ('blocked_reason'), ('ran_instead'), ('futex_wait');
