@@ -36,7 +36,7 @@ total_unflagged=0 total_flagged=0
 record_exec async trace_async_test --count 150 -- --async-hop enqueue_request,2,process_request,1 \
 	--async-hop enqueue_storage_task,2,write_result,1 write_result
 record_exec pool trace_thread_pool_test --count 120 -- "${pool_hops[@]}" write_result
-record_exec tagged tagged --count 2000 --work-us 400 --cancel-percent 5 --double-percent 2 -- "${pool_hops[@]}" write_result
+record_exec tagged tagged --count 2000 --work-us 400 --cancel-percent 20 --double-percent 2 -- "${pool_hops[@]}" write_result
 record_exec nest nest_test --count 3000 --recursions 20 -- --attribution func1 func2 func3 recurse
 record_exec lock trace_lock_test --count 12 -- --attribution --ret function_to_trace
 for name in async pool tagged nest lock; do

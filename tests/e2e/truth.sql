@@ -12,6 +12,7 @@ SELECT json ->> 'request' AS request, json ->> 'tag' AS tag, json ->> 'hop' AS h
 	json ->> 'cpu_ns' AS cpu_ns, json ->> 'source_tid' AS source_tid, json ->> 'target_tid' AS target_tid,
 	json ->> 'cancelled' AS cancelled, json ->> 'doubled' AS doubled
 FROM line WHERE json ->> 'event' = 'hop';
+CREATE INDEX hop_submitted ON hop(source_tid, submit_ns);
 
 CREATE TABLE lock AS
 SELECT json ->> 'round' AS round, json ->> 'mutex' AS mutex, json ->> 'mutex_int' AS mutex_int,
