@@ -28,6 +28,10 @@ struct cw_bpf_config {
 	__u32 switch_args; /* arguments of the raw tracepoint sched_switch */
 	__u32 stacks;      /* take user stacks */
 	__u32 in_cgroup;   /* processes join when they are in the cgroup of the map of this name */
+	__u32 stack_bytes; /* of the user stack to save with each; 0: as far as the first frame
+			      pointer */
+	__u32 save_bytes;  /* room for them, the greatest of both */
+	__u32 reserved;
 };
 
 /* A traced thread, by tid. */
@@ -69,6 +73,29 @@ struct cw_guard {
 	__u32 taken;
 	__u32 fresh;
 };
+
+/*
+ * Where a process has code: a bit for each 64 KiB by a hash, to dismiss most words at once, and the
+ * mappings by address; more of them than there is room for are known by their bits only. Nothing is
+ * taken out, as what was mapped may be on a stack.
+ */
+#define CW_TEXT_SHIFT        16
+#define CW_TEXT_WORDS        128
+#define CW_TEXT_RANGES       64
+#define CW_TEXT_BIT(address) ((__u32)(((address) >> CW_TEXT_SHIFT) * 0x9e3779b97f4a7c15ull >> 51))
+struct cw_texts {
+	__u64 bits[CW_TEXT_WORDS];
+	__u32 n; /* CW_TEXT_RANGES + 1: there were more */
+	__u32 reserved;
+	struct {
+		__u64 start, end;
+	} ranges[CW_TEXT_RANGES]; /* those after n are at the greatest address */
+};
+
+/* Bytes saved before the first frame pointer, and of a save area for n bytes. */
+#define CW_GAP_MAX       2048u
+#define CW_GAP_UNKNOWN   1024u /* when there is no frame pointer */
+#define CW_SAVE_VALUE(n) (512u + (n) + 4096u)
 
 /* Cookie of a probe: id in bits 0-15, flags in 16-31, sp_adjust in 32-63. */
 #define CW_COOKIE_NO_FP 1u

@@ -66,7 +66,8 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 	__u32 probe = (__u16)cookie, *no_fp = bpf_map_lookup_elem(&probe_no_fp, &probe);
 	__u32 slot = cw_slot_get();
 	struct cw_slot *s = cw_slot_at(slot);
-	bool garbage = cookie >> 16 & CW_COOKIE_NO_FP || (no_fp && *no_fp), fresh;
+	bool garbage = !cfg.stack_bytes && (cookie >> 16 & CW_COOKIE_NO_FP || (no_fp && *no_fp)),
+	     fresh;
 	__u64 id;
 
 	if (!s)
@@ -82,7 +83,7 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 	id = cw_stack_user(slot);
 	fresh = s->fresh;
 	__sync_fetch_and_add(&s->busy, -1);
-	if (!garbage)
+	if (!garbage && !cfg.stack_bytes)
 		cw_guard_probe(probe, fresh);
 	return id;
 }

@@ -98,10 +98,11 @@ static __always_inline __u64 cw_user_stack(struct cw_tstate *t, struct task_stru
 		.ts = ts,
 		.seed = t ? t->seed : cw_stack_seed(current),
 		.pid = pid,
+		.gap = 1, /* in the C library's wrapper of the system call */
 		.flags = t && t->no_fp ? CW_STACK_NO_FP : 0,
 	};
 	id = cw_stack_user(CW_SLOT_SCHED);
-	if (!t || t->no_fp)
+	if (!t || t->no_fp || cfg.stack_bytes)
 		return id;
 	t->taken++;
 	if (!s->fresh)

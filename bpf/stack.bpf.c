@@ -75,6 +75,8 @@ __noinline int cw_walk(__u32 slot)
 	s->trampolines = 0;
 	for (i = 1; i < CW_MAX_FRAMES; i++) {
 		s->n = i;
+		if (!fp)
+			s->req.flags |= CW_STACK_FP_END;
 		if (fp < low || (fp & 7) || fp - low > CW_MAX_FRAME_BYTES)
 			return 0;
 		if (bpf_probe_read_user(pair, sizeof(pair), (void *)fp))
@@ -86,6 +88,7 @@ __noinline int cw_walk(__u32 slot)
 		if (!(ret & 0xfff))
 			s->trampolines = 1;
 		frames[i] = ret;
+		s->fps[i] = fp;
 		low = fp + sizeof(pair);
 		fp = pair[0];
 	}
@@ -104,12 +107,26 @@ __noinline __u64 cw_stack_hash(__u32 slot)
 	frames = ((struct cw_stack *)s->rec)->frames;
 	h = (s->req.seed ^ s->req.caller) * 0xff51afd7ed558ccdull + s->req.flags;
 	for (i = 0; i < CW_MAX_FRAMES; i++) {
-		if (i >= s->n)
+		if (i >= s->n || (i && s->req.flags & CW_STACK_DWARF))
 			break;
 		h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
 	}
+	if (s->saved)
+		h = cw_save_hash(slot, h);
 	return h ? h : 1;
+}
+
+/* Hand over what the stack is unwound from; 0 when there was room. */
+static __always_inline int cw_save_stack(__u32 slot, __u64 id)
+{
+	struct cw_slot *s = cw_slot_at(slot);
+
+	if (!s)
+		return 0;
+	if (s->saved && cw_save_begin(slot, id))
+		return -1;
+	return s->n > 1 && s->n < CW_MAX_FRAMES ? cw_save_end(slot, id) : 0;
 }
 
 /* The mark that a stack is known is made only after its record found room. */
@@ -129,6 +146,8 @@ __noinline __u64 cw_stack_finish(__u32 slot)
 	s->fresh = !seen;
 	if (seen && *seen == epoch)
 		return id;
+	if (!(s->req.flags & CW_STACK_KERNEL) && cw_save_stack(slot, id))
+		return id;
 	n = s->n;
 	if (n > CW_MAX_FRAMES)
 		return 0;
@@ -143,22 +162,44 @@ __noinline __u64 cw_stack_finish(__u32 slot)
 	return id;
 }
 
+/* Bytes of the user stack to save, after the walk. */
+static __always_inline __u32 cw_want(const struct cw_slot *s)
+{
+	__u64 gap = s->req.regs.bp + 16 - s->req.regs.sp;
+
+	if (cfg.stack_bytes)
+		return cfg.stack_bytes;
+	if (!s->req.gap)
+		return 0;
+	if (s->n < 2)
+		return CW_GAP_UNKNOWN;
+	return gap < CW_GAP_MAX ? gap : CW_GAP_MAX;
+}
+
 __noinline __u64 cw_stack_user(__u32 slot)
 {
 	struct cw_slot *s = cw_slot_at(slot);
 
 	if (!s)
 		return 0;
+	if (cfg.stack_bytes)
+		s->req.flags |= CW_STACK_DWARF;
 	if (s->req.flags & CW_STACK_NO_FP) {
 		((struct cw_stack *)s->rec)->frames[0] = s->req.regs.ip;
 		s->n = 1;
-	} else {
-		cw_walk(slot);
-		if (s->trampolines)
-			cw_true_returns(slot);
-		/* A frame pointer that led nowhere: it is used for something else. */
-		if (s->n == 1 && s->req.regs.bp)
-			s->req.flags |= CW_STACK_NO_FP;
+		s->saved = 0;
+		return cw_stack_finish(slot);
 	}
+	cw_walk(slot);
+	if (s->trampolines)
+		cw_true_returns(slot);
+	s->want = cw_want(s);
+	s->from = s->req.regs.sp & ~7ull;
+	cw_save_copy(slot);
+	if (s->saved)
+		cw_save_put_back(slot);
+	/* A frame pointer that led nowhere: it is used for something else. */
+	if (s->n == 1 && s->req.regs.bp)
+		s->req.flags |= CW_STACK_NO_FP;
 	return cw_stack_finish(slot);
 }

@@ -11,10 +11,11 @@
 
 #include "emit.bpf.h"
 
-#define CW_STACK_BYTES (CW_MAX_FRAMES * 8)
-#define CW_SLOT_SCHED  (CW_STACK_SLOTS - 1)
-#define CW_NO_SLOT     CW_STACK_SLOTS
-#define CW_KSTACK_SKIP 2 /* frames of the tracer: the program and the function that ran it */
+#define CW_STACK_BYTES     (CW_MAX_FRAMES * 8)
+#define CW_MAX_FRAMES_POW2 128 /* no less than CW_MAX_FRAMES */
+#define CW_SLOT_SCHED      (CW_STACK_SLOTS - 1)
+#define CW_NO_SLOT         CW_STACK_SLOTS
+#define CW_KSTACK_SKIP     2 /* frames of the tracer: the program and the function that ran it */
 
 /* The registers a walk starts from. */
 struct cw_uregs {
@@ -29,6 +30,8 @@ struct cw_stack_req {
 	__u64 caller; /* at function entry */
 	__u32 pid;
 	__u32 flags; /* CW_STACK_* */
+	__u32 gap;   /* there may be frames before the first frame pointer: save memory */
+	__u32 reserved;
 };
 
 struct cw_slot {
@@ -36,7 +39,12 @@ struct cw_slot {
 	__u32 fresh;       /* the stack was not known */
 	__u32 n;           /* frames */
 	__u32 trampolines; /* there may be return addresses that a probe replaced */
+	__u32 want;        /* bytes of the user stack to save */
+	__u32 saved;       /* bytes of it in the save area */
+	__u64 from;        /* where the bytes come from */
 	struct cw_stack_req req;
+	__u64 fps[CW_MAX_FRAMES_POW2]; /* frame pointers: the return address of frame i is behind
+					  fps[i] */
 	__u8 rec[sizeof(struct cw_stack) + CW_STACK_BYTES] __attribute__((aligned(8)));
 };
 
@@ -53,6 +61,13 @@ struct {
  */
 extern __u64 cw_stack_user(__u32 slot);
 extern __u64 cw_stack_finish(__u32 slot);
+
+/* Saved memory, in save.bpf.c. */
+extern int cw_save_copy(__u32 slot);
+extern int cw_save_put_back(__u32 slot);
+extern __u64 cw_save_hash(__u32 slot, __u64 h);
+extern int cw_save_begin(__u32 slot, __u64 id);
+extern int cw_save_end(__u32 slot, __u64 id);
 
 static __always_inline struct cw_slot *cw_slot_at(__u32 i)
 {
@@ -97,6 +112,7 @@ static __always_inline __u64 cw_stack_kernel(void *ctx, __u64 ts)
 		return 0;
 	r = (void *)s->rec;
 	s->req = (struct cw_stack_req){.ts = ts, .flags = CW_STACK_KERNEL};
+	s->saved = 0;
 	got = bpf_get_stack(ctx, r->frames - CW_KSTACK_SKIP, CW_STACK_BYTES, 0);
 	if (got <= CW_KSTACK_SKIP * 8)
 		return 0;

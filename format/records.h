@@ -22,6 +22,7 @@
 #define CW_COMM_LEN       16
 #define CW_NARGS          8   /* argument words of a probe_entry */
 #define CW_NSYSARGS       6   /* arguments of a system call */
+#define CW_NREGS          33  /* registers by their DWARF numbers: x86-64 uses 17, arm64 33 */
 #define CW_MAX_FRAMES     127 /* user or kernel frames of one stack record */
 #define CW_USER_TYPE_MIN  256 /* ids from here on are declared by type records while recording */
 
@@ -63,6 +64,7 @@ struct cw_rec {
 	X(KSYM, ksym, 23, REF, "a kernel symbol") \
 	X(PROBE, probe, 24, REF, "a probed function") \
 	X(FILE, file, 25, REF, "an open file or socket that a thread blocked on") \
+	X(STACK_REGS, stack_regs, 26, REF, "registers and memory that a stack is unwound from; comes before it") \
 	X(PROBE_ENTRY, probe_entry, 32, EVENT, "a probed function was entered") \
 	X(PROBE_RETURN, probe_return, 33, EVENT, "a probed function returned") \
 	X(SCHED_SWITCH, sched_switch, 34, EVENT, "a CPU switched threads; prev stays runnable, exits or is not traced") \
@@ -166,12 +168,24 @@ struct cw_rec {
 	F(R, u32, flags, "1 from /proc/PID/maps, 2 from PERF_RECORD_MMAP2")
 
 #define CW_FIELDS_STACK(R, F, A, S, B, V) \
-	F(R, x64, id, "hash of the process incarnation, caller and frames; referred to by events") \
+	F(R, x64, id, "hash of the process incarnation, caller, frames and return addresses in saved memory; referred to by events") \
 	F(R, u32, pid, "process id, kernel-global; 0 for a kernel stack") \
 	F(R, u32, flags, "1 kernel, 2 truncated at the frame limit, 4 walk failed, 8 at function entry, " \
-		      "16 only address and caller are kept (no frame pointers)") \
+		      "16 only address and caller are kept (no frame pointers), " \
+		      "32 to be unwound from saved memory (--stack dwarf), 64 the outermost frame pointer was 0: the walk is complete") \
 	F(R, x64, caller, "return address read at the stack pointer at function entry; 0 elsewhere") \
 	V(R, x64, frames, "instruction pointers, innermost first; from the second on return addresses")
+
+#define CW_FIELDS_STACK_REGS(R, F, A, S, B, V) \
+	F(R, x64, id, "the stack") \
+	F(R, u32, pid, "process id, kernel-global") \
+	F(R, u32, frame, "index of the frame in the stack that the registers belong to; 0 the innermost") \
+	F(R, x64, known, "bit n: register n is known") \
+	A(R, x64, regs, CW_NREGS, "registers by DWARF number, as that frame has them; the last one used is the instruction pointer") \
+	F(R, x64, address, "of the first byte of memory") \
+	F(R, u32, wanted, "bytes asked for; fewer when the rest could not be read") \
+	F(R, u32, reserved, "0") \
+	B(R, memory, "the user stack from address on; return addresses that probes replaced are put back")
 
 #define CW_FIELDS_BLOB(R, F, A, S, B, V) \
 	F(R, u32, module_id, "module the payload belongs to") \
@@ -340,7 +354,9 @@ enum cw_stack_flags {
 	CW_STACK_TRUNCATED = 2,
 	CW_STACK_FAILED = 4,
 	CW_STACK_ENTRY = 8,
-	CW_STACK_NO_FP = 16
+	CW_STACK_NO_FP = 16,
+	CW_STACK_DWARF = 32,
+	CW_STACK_FP_END = 64
 };
 enum cw_blob_kind { CW_BLOB_SYMBOLS = 1, CW_BLOB_ELF = 2, CW_BLOB_VDSO = 3, CW_BLOB_PERF_MAP = 4 };
 enum cw_probe_flags {

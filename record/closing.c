@@ -16,7 +16,10 @@ static const struct {
 static const struct {
 	uint32_t kind;
 	const char *name;
-} refs[] = {{CW_STACK, "stacks"}, {CW_THREAD, "threads"}, {CW_FILE, "files"}};
+} refs[] = {{CW_STACK, "stacks"},
+	    {CW_STACK_REGS, "saved stacks"},
+	    {CW_THREAD, "threads"},
+	    {CW_FILE, "files"}};
 
 static uint64_t print_lost(const struct cw_losses *l, uint32_t kind, const char *name, bool *any)
 {

@@ -9,9 +9,10 @@
 #include "losses.h"
 
 /* The record types that BPF programs write. */
-static const uint32_t kinds[] = {CW_THREAD,       CW_STACK,        CW_FILE,        CW_PROBE_ENTRY,
-				 CW_PROBE_RETURN, CW_SCHED_SWITCH, CW_SCHED_BLOCK, CW_SCHED_WAKING,
-				 CW_SCHED_WAKEUP, CW_FORK,         CW_EXEC,        CW_EXIT};
+static const uint32_t kinds[] = {CW_THREAD,       CW_STACK,        CW_STACK_REGS,   CW_FILE,
+				 CW_PROBE_ENTRY,  CW_PROBE_RETURN, CW_SCHED_SWITCH, CW_SCHED_BLOCK,
+				 CW_SCHED_WAKING, CW_SCHED_WAKEUP, CW_FORK,         CW_EXEC,
+				 CW_EXIT};
 #define NKINDS (sizeof(kinds) / sizeof(*kinds))
 
 enum { LOST_RING = 1, LOST_MISSED = 2 };

@@ -129,6 +129,7 @@ static int step_writer(struct recording *r)
 	r->losses = cw_losses_new(r->probes, r->writer);
 	if (!r->modules || !r->losses)
 		return -ENOMEM;
+	cw_modules_on_text(r->modules, cw_probes_text, r->probes);
 	rc = cw_drain_write_plan(r->writer, r->plan_yaml, false);
 	return rc ? rc : cw_points_write(&r->points, r->writer, r->modules, false);
 }

@@ -30,6 +30,8 @@ struct cw_modules {
 	struct cw_unplaced unplaced;
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
+	void (*text)(void *arg, uint32_t pid, uint64_t start, uint64_t end); /* NULL none */
+	void *text_arg;
 	bool initial_ns;  /* the recorder's pids are the kernel's */
 	bool hungry;      /* a stack showed an address outside of all mappings */
 	uint64_t scanned; /* when that was last looked into */
@@ -166,6 +168,12 @@ static int put_thread(void *arg, const struct cw_thread_info *t)
 /* ---- mappings ---------------------------------------------------------------------------------
  */
 
+static void tell_text(struct cw_modules *m, uint32_t pid, uint64_t start, uint64_t end)
+{
+	if (m->text)
+		m->text(m->text_arg, pid, start, end);
+}
+
 static int write_map(struct cw_modules *m, const struct cw_proc *p, const struct cw_map_entry *e,
 		     uint16_t flags)
 {
@@ -202,7 +210,10 @@ static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapp
 	e->start = f->start;
 	e->end = f->end;
 	rc = cw_proc_add_map(p, e);
-	return rc <= 0 ? rc : write_map(m, p, e, 0);
+	if (rc <= 0)
+		return rc;
+	tell_text(m, p->pid, e->start, e->end);
+	return write_map(m, p, e, 0);
 }
 
 static int put_proc_map(void *arg, const struct cw_mapped_file *f, uint64_t pgoff, uint32_t prot)
@@ -438,8 +449,10 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 
 		e.ts = ts;
 		rc = cw_proc_add_map(to, &e);
-		if (rc > 0)
-			rc = write_map(m, to, &e, 0);
+		if (rc <= 0)
+			continue;
+		tell_text(m, child, e.start, e.end);
+		rc = write_map(m, to, &e, 0);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -447,6 +460,15 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 void cw_modules_forget(struct cw_modules *m, uint32_t pid)
 {
 	cw_proctab_drop(m->procs, pid);
+	tell_text(m, pid, 0, 0);
+}
+
+void cw_modules_on_text(struct cw_modules *m,
+			void (*text)(void *arg, uint32_t pid, uint64_t start, uint64_t end),
+			void *arg)
+{
+	m->text = text;
+	m->text_arg = arg;
 }
 
 static int repeat_proc(void *arg, struct cw_proc *p)

@@ -39,6 +39,14 @@ int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid)
 int cw_modules_drain(struct cw_modules *m);
 
 /*
+ * Call text for each executable mapping of a process (kernel-global pid) that becomes known, and
+ * with start = end = 0 when the process is forgotten. Before anything else.
+ */
+void cw_modules_on_text(struct cw_modules *m,
+			void (*text)(void *arg, uint32_t pid, uint64_t start, uint64_t end),
+			void *arg);
+
+/*
  * A traced process created another at ts (kernel-global pids): the child has the same mappings,
  * which no mmap event says and /proc no longer once it is gone. Call it before its snapshot.
  */

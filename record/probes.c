@@ -106,6 +106,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
 	c->stacks = o->plan->stacks;
+	c->save_bytes = c->stack_bytes > CW_GAP_MAX ? c->stack_bytes : CW_GAP_MAX;
 	if (!stat("/proc/self/ns/pid", &ns))
 		c->pid_ns = ns.st_ino;
 	if (p->n)
@@ -116,6 +117,8 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 				  p->at[0].at.sp_adjust);
 	bpf_map__set_max_entries(pr->skel->maps.events, o->ring_bytes);
 	bpf_map__set_max_entries(pr->skel->maps.runq, pr->cpus);
+	bpf_map__set_max_entries(pr->skel->maps.saves, pr->cpus * CW_STACK_SLOTS);
+	bpf_map__set_value_size(pr->skel->maps.saves, CW_SAVE_VALUE(c->save_bytes));
 	bpf_map__set_max_entries(pr->skel->maps.probe_guard, p->n ? p->n : 1);
 	bpf_map__set_max_entries(pr->skel->maps.probe_no_fp, p->n ? p->n : 1);
 	if (pr->multi) {
@@ -405,6 +408,46 @@ bool cw_probes_any_process(const struct cw_probes *pr)
 	uint32_t pid;
 
 	return !bpf_map_get_next_key(bpf_map__fd(pr->skel->maps.procs), NULL, &pid);
+}
+
+static void texts_add(struct cw_texts *t, uint64_t start, uint64_t end)
+{
+	uint64_t at;
+	uint32_t i;
+
+	if ((end - start) >> CW_TEXT_SHIFT >= CW_TEXT_WORDS * 64)
+		memset(t->bits, 0xff, sizeof(t->bits));
+	else
+		for (at = start >> CW_TEXT_SHIFT; at <= (end - 1) >> CW_TEXT_SHIFT; at++)
+			t->bits[CW_TEXT_BIT(at << CW_TEXT_SHIFT) >> 6] |=
+				1ull << (CW_TEXT_BIT(at << CW_TEXT_SHIFT) & 63);
+	if (t->n >= CW_TEXT_RANGES) {
+		t->n = CW_TEXT_RANGES + 1;
+		return;
+	}
+	for (i = t->n++; i && t->ranges[i - 1].start > start; i--)
+		t->ranges[i] = t->ranges[i - 1];
+	t->ranges[i].start = start;
+	t->ranges[i].end = end;
+}
+
+void cw_probes_text(void *probes, uint32_t pid, uint64_t start, uint64_t end)
+{
+	struct cw_probes *pr = probes;
+	int fd = bpf_map__fd(pr->skel->maps.texts);
+	struct cw_texts t;
+
+	if (start >= end) {
+		bpf_map_delete_elem(fd, &pid);
+		return;
+	}
+	if (bpf_map_lookup_elem(fd, &pid, &t)) {
+		memset(&t, 0, sizeof(t));
+		memset(t.ranges, 0xff, sizeof(t.ranges));
+	}
+	texts_add(&t, start, end);
+	/* Without room stacks are told apart by more than they need. */
+	bpf_map_update_elem(fd, &pid, &t, BPF_ANY);
 }
 
 void cw_probes_stop(struct cw_probes *pr)

@@ -30,6 +30,9 @@ bool cw_probes_any_process(const struct cw_probes *pr);
 /* Kernel-global id of a wanted process; 0 when it was not found. */
 uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid);
 
+/* A process (kernel-global pid) has code from start to end; start = end: forget the process. */
+void cw_probes_text(void *probes, uint32_t pid, uint64_t start, uint64_t end);
+
 /* No event is recorded from now on; one that is being recorded may still come. */
 void cw_probes_stop(struct cw_probes *pr);
 

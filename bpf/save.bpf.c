@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Saving what a stack is unwound from offline: registers and memory of the user stack. Frame
+ * pointers skip callers where a library has none, so between the stack pointer and the first frame
+ * pointer memory says more; with --stack dwarf it says all. Knows nothing of events.
+ *
+ * Two stacks that share their frame pointers are still different when memory holds different return
+ * addresses. Which words are some is not known here, but they lie where code is mapped: all such
+ * words are hashed, and a stack id never stands for two ways to the same place. A leftover from an
+ * earlier call costs no more than another record.
+ */
+#include "vmlinux.h"
+#include "stack.bpf.h"
+
+#define CW_MAX_SAVE  32768
+#define CW_PAGE      4096
+#define CW_END_BYTES 512 /* behind the last frame pointers: two or three frames of a C library */
+#define CW_NEAR      (4u << 20)
+#define CW_MEMORY    sizeof(struct cw_stack_regs)
+
+/* One save area a CPU and slot: a record with room for its memory; sized by the recorder. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, CW_SAVE_VALUE(CW_GAP_MAX));
+} saves SEC(".maps");
+
+/* Where processes have code. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CW_MAX_PROCS);
+	__type(key, __u32);
+	__type(value, struct cw_texts);
+} texts SEC(".maps");
+
+static __always_inline __u8 *cw_save_area(__u32 slot)
+{
+	__u32 i = bpf_get_smp_processor_id() * CW_STACK_SLOTS + slot;
+
+	return bpf_map_lookup_elem(&saves, &i);
+}
+
+/*
+ * Copy s->want bytes from s->from on, page by page: a copy fails whole when one of its pages is not
+ * there.
+ */
+__noinline int cw_save_copy(__u32 slot)
+{
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	__u32 i, done, chunk, left;
+
+	if (!s || !area)
+		return 0;
+	s->saved = 0;
+	for (i = 0; i < CW_MAX_SAVE / CW_PAGE + 1; i++) {
+		done = s->saved;
+		left = s->want;
+		if (done >= left || done > cfg.save_bytes)
+			break;
+		left -= done;
+		chunk = CW_PAGE - ((s->from + done) & (CW_PAGE - 1));
+		if (chunk > left)
+			chunk = left;
+		if (chunk > CW_PAGE)
+			break;
+		if (bpf_probe_read_user(area + CW_MEMORY + done, chunk, (void *)s->from + done))
+			break;
+		s->saved = done + chunk;
+	}
+	return 0;
+}
+
+/* Put back the return addresses that probes replaced. Each knows the place it lies at. */
+__noinline int cw_save_put_back(__u32 slot)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *r = BPF_CORE_READ(task, utask, return_instances);
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = r ? cw_save_area(slot) : NULL;
+	__u64 off;
+	__u32 i;
+
+	if (!s || !area)
+		return 0;
+	for (i = 0; i < 64; i++) {
+		if (!r)
+			break;
+		off = BPF_CORE_READ(r, stack) - s->from;
+		if (off < s->saved && off < cfg.save_bytes && !(off & 7))
+			*(__u64 *)(area + CW_MEMORY + off) = BPF_CORE_READ(r, orig_ret_vaddr);
+		r = BPF_CORE_READ(r, next);
+	}
+#endif
+	return 0;
+}
+
+static __always_inline bool cw_in_ranges(const struct cw_texts *t, __u64 word)
+{
+	__u32 i = 0, step;
+
+#pragma unroll
+	for (step = CW_TEXT_RANGES / 2; step; step /= 2) {
+		if (t->ranges[(i + step) & (CW_TEXT_RANGES - 1)].start <= word)
+			i += step;
+	}
+	i &= CW_TEXT_RANGES - 1;
+	return t->ranges[i].start <= word && word < t->ranges[i].end;
+}
+
+/*
+ * Is code mapped where the word points? Until the recorder has said where that is: the program's
+ * own and what lies around the instruction pointer.
+ */
+static __always_inline bool cw_is_text(const struct cw_texts *t, __u64 word, __u64 ip, __u64 start,
+				       __u64 size)
+{
+	__u32 bit;
+
+	if (!t)
+		return word - start < size || word - ip + CW_NEAR < 2 * CW_NEAR;
+	bit = CW_TEXT_BIT(word);
+	if (!(t->bits[bit >> 6 & (CW_TEXT_WORDS - 1)] >> (bit & 63) & 1))
+		return false;
+	return t->n > CW_TEXT_RANGES || cw_in_ranges(t, word);
+}
+
+/* Go on with hash h over the words of the saved memory that may be return addresses. */
+__noinline __u64 cw_save_hash(__u32 slot, __u64 h)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	__u64 word, ip, start = 0, size = 0;
+	struct cw_texts *t;
+	__u32 i, pid;
+
+	if (!s || !area)
+		return h;
+	pid = s->req.pid;
+	ip = s->req.regs.ip;
+	t = bpf_map_lookup_elem(&texts, &pid);
+	if (!t) {
+		start = BPF_CORE_READ(task, mm, start_code);
+		size = BPF_CORE_READ(task, mm, end_code) - start;
+	}
+	for (i = 0; i < CW_MAX_SAVE; i += 8) {
+		if (i >= s->saved || i >= cfg.save_bytes)
+			break;
+		word = *(__u64 *)(area + CW_MEMORY + i);
+		if (!cw_is_text(t, word, ip, start, size))
+			continue;
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+/* All registers of the current thread, by their DWARF numbers. */
+static __always_inline void cw_fill_regs(struct cw_stack_regs *r, struct pt_regs *p)
+{
+#if defined(__TARGET_ARCH_x86)
+	r->regs[0] = p->ax;
+	r->regs[1] = p->dx;
+	r->regs[2] = p->cx;
+	r->regs[3] = p->bx;
+	r->regs[4] = p->si;
+	r->regs[5] = p->di;
+	r->regs[6] = p->bp;
+	r->regs[7] = p->sp;
+	r->regs[8] = p->r8;
+	r->regs[9] = p->r9;
+	r->regs[10] = p->r10;
+	r->regs[11] = p->r11;
+	r->regs[12] = p->r12;
+	r->regs[13] = p->r13;
+	r->regs[14] = p->r14;
+	r->regs[15] = p->r15;
+	r->regs[16] = p->ip;
+	r->known = (1ull << 17) - 1;
+#elif defined(__TARGET_ARCH_arm64)
+	__u32 i;
+
+#pragma unroll
+	for (i = 0; i < 31; i++)
+		r->regs[i] = p->regs[i];
+	r->regs[31] = p->sp;
+	r->regs[32] = p->pc;
+	r->known = (1ull << 33) - 1;
+#else
+#error "which numbers have registers in DWARF?"
+#endif
+}
+
+static __always_inline long cw_save_output(struct cw_slot *s, __u8 *area, __u64 id, __u32 frame)
+{
+	struct cw_stack_regs *r = (void *)area;
+	__u32 n = s->saved;
+
+	if (n > cfg.save_bytes)
+		return 0;
+	cw_fill_header(&r->h, CW_STACK_REGS, CW_MEMORY + n, s->req.ts);
+	r->id = id;
+	r->pid = s->req.pid;
+	r->frame = frame;
+	r->address = s->from;
+	r->wanted = s->want;
+	r->reserved = 0;
+	return cw_output(r, CW_MEMORY + n, CW_STACK_REGS, s->req.ts);
+}
+
+/* Hand over what was saved where the stack begins. 0 when there was room. */
+__noinline int cw_save_begin(__u32 slot, __u64 id)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	struct pt_regs regs;
+
+	if (!s || !area || bpf_probe_read_kernel(&regs, sizeof(regs), cw_saved_regs(task)))
+		return 0;
+	cw_fill_regs((void *)area, &regs);
+	return cw_save_output(s, area, id, 0);
+}
+
+/*
+ * Hand over memory where the frame pointers ended: libraries start programs and threads, often
+ * without frame pointers, and may have used the register for something else. The last ones are
+ * saved, too, so that they can be checked.
+ */
+__noinline int cw_save_end(__u32 slot, __u64 id)
+{
+	struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	struct cw_stack_regs *r = (void *)area;
+	__u32 n, i, want = 0;
+
+	if (!s || !area)
+		return 0;
+	n = s->n;
+	if (n < 2 || n >= CW_MAX_FRAMES)
+		return 0;
+	i = n > 3 ? n - 3 : 1;
+	if (s->fps[n - 1] - s->fps[i & (CW_MAX_FRAMES_POW2 - 1)] > CW_END_BYTES)
+		i = n - 1;
+	i &= CW_MAX_FRAMES_POW2 - 1;
+	s->from = s->fps[i];
+	want = s->fps[n - 1] - s->from;
+	s->want = want + CW_END_BYTES;
+	cw_save_copy(slot);
+	cw_save_put_back(slot);
+	if (s->saved < 16)
+		return 0;
+	__builtin_memset(r->regs, 0, sizeof(r->regs));
+#if defined(__TARGET_ARCH_x86)
+	r->regs[6] = *(__u64 *)(area + CW_MEMORY);
+	r->regs[7] = s->from + 16;
+	r->regs[16] = ((struct cw_stack *)s->rec)->frames[i];
+	r->known = 1ull << 6 | 1ull << 7 | 1ull << 16;
+#elif defined(__TARGET_ARCH_arm64)
+	r->regs[29] = *(__u64 *)(area + CW_MEMORY);
+	r->regs[31] = s->from + 16;
+	r->regs[32] = ((struct cw_stack *)s->rec)->frames[i];
+	r->known = 1ull << 29 | 1ull << 31 | 1ull << 32;
+#endif
+	return cw_save_output(s, area, id, i);
+}
