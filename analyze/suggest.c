@@ -59,6 +59,18 @@ static void print_members(const struct suggesting *x, struct cw_text *t, const c
 	}
 }
 
+/* The recorder looks for functions in the program itself, where nothing else is said. */
+static void print_module(const struct suggesting *x, struct cw_text *t, uint32_t node)
+{
+	const char *module = x->data.probes[cw_sg_probe_of(node)].module;
+
+	if (!module)
+		return;
+	cw_line_begin(t, 2, CW_DIM, "%s is in %s: to record it, write %s:%s", function_of(x, node),
+		      module, module, function_of(x, node));
+	cw_line_end(t);
+}
+
 static void print_group(const struct suggesting *x, struct cw_text *t, size_t i)
 {
 	const struct cw_sg_group *g = &x->groups.g[i];
@@ -73,6 +85,8 @@ static void print_group(const struct suggesting *x, struct cw_text *t, size_t i)
 	cw_line_begin(t, 2, CW_PLAIN, "--async-hop %s,%u,%s,%u", function_of(x, p->source),
 		      cw_sg_arg_of(p->source), function_of(x, p->target), cw_sg_arg_of(p->target));
 	cw_line_end(t);
+	print_module(x, t, p->source);
+	print_module(x, t, p->target);
 	cw_line_begin(t, 2, CW_PLAIN, "matched=%s", cw_number(a, p->n));
 	cw_field(t, CW_PLAIN, "of %s source calls (%.0f %%)", cw_number(a, calls_of(x, p->source)),
 		 100 * g->share_source);
@@ -123,6 +137,16 @@ static void yaml_name(FILE *out, const char *name)
 	}
 }
 
+static void yaml_module(const struct suggesting *x, FILE *out, const char *side, uint32_t node)
+{
+	const char *module = x->data.probes[cw_sg_probe_of(node)].module;
+
+	if (!module)
+		return;
+	fprintf(out, "\n    %s_module: ", side);
+	yaml_name(out, module);
+}
+
 static void print_plan(const struct suggesting *x, FILE *out)
 {
 	const struct cw_sg_group *last = NULL;
@@ -132,14 +156,20 @@ static void print_plan(const struct suggesting *x, FILE *out)
 		last = &x->groups.g[i];
 	fputs("as a plan for --config:\n\ntarget:\n  function: ", out);
 	yaml_name(out, function_of(x, last->pair->target));
+	if (x->data.probes[cw_sg_probe_of(last->pair->target)].module) {
+		fputs("\n  module: ", out);
+		yaml_name(out, x->data.probes[cw_sg_probe_of(last->pair->target)].module);
+	}
 	fputs("\n\nhops:\n", out);
 	for (stage = i = 0; in_order(x, &stage, &i); i++) {
 		const struct cw_sg_pair *p = x->groups.g[i].pair;
 
 		fputs("  - source: ", out);
 		yaml_name(out, function_of(x, p->source));
+		yaml_module(x, out, "source", p->source);
 		fprintf(out, "\n    source_arg: %u\n    target: ", cw_sg_arg_of(p->source));
 		yaml_name(out, function_of(x, p->target));
+		yaml_module(x, out, "target", p->target);
 		fprintf(out, "\n    target_arg: %u\n", cw_sg_arg_of(p->target));
 	}
 }
@@ -175,7 +205,7 @@ static const char tables[] =
 	"DROP TABLE IF EXISTS temp.suggestion; DROP TABLE IF EXISTS temp.suggestion_member;"
 	"CREATE TEMP TABLE suggestion(rank, stage, source, source_arg, target, target_arg, score,"
 	" matched, source_calls, target_calls, keys, woken, delay_median_ns, delay_min_ns,"
-	" delay_max_ns, delay_average_ns);"
+	" delay_max_ns, delay_average_ns, source_module, target_module);"
 	"CREATE TEMP TABLE suggestion_member(rank, side, function, arg, matched, calls)";
 
 static int insert(sqlite3 *db, const char *sql, const char *types, ...)
@@ -229,13 +259,15 @@ static int fill(const struct suggesting *x, sqlite3 *db)
 		err = insert(
 			db,
 			"INSERT INTO temp.suggestion VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-			" ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-			"iisisidiiiiiiiii", (int64_t)(i + 1), (int64_t)g->stage,
+			" ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+			"iisisidiiiiiiiiiss", (int64_t)(i + 1), (int64_t)g->stage,
 			function_of(x, p->source), (int64_t)cw_sg_arg_of(p->source),
 			function_of(x, p->target), (int64_t)cw_sg_arg_of(p->target), g->score,
 			(int64_t)p->n, (int64_t)calls_of(x, p->source),
 			(int64_t)calls_of(x, p->target), (int64_t)p->keys, (int64_t)p->woken,
-			g->median_ns, p->min_ns, p->max_ns, (int64_t)(p->sum_ns / (double)p->n));
+			g->median_ns, p->min_ns, p->max_ns, (int64_t)(p->sum_ns / (double)p->n),
+			x->data.probes[cw_sg_probe_of(p->source)].module,
+			x->data.probes[cw_sg_probe_of(p->target)].module);
 		if (!err)
 			err = fill_members(x, db, i + 1, "before", g->sources, g->nsources);
 		if (!err)
@@ -248,12 +280,14 @@ static const char json_query[] =
 	"SELECT json_object('type', 'suggestion', 'rank', rank, 'stage', stage, 'source', source,"
 	" 'source_arg', source_arg, 'target', target, 'target_arg', target_arg, 'option',"
 	" printf('--async-hop %s,%d,%s,%d', source, source_arg, target, target_arg), 'score',"
-	" round(score, 4), 'matched', matched, 'source_calls', source_calls, 'target_calls',"
+	" round(score, 4), "
+	"'matched', matched, 'source_calls', source_calls, 'target_calls',"
 	" target_calls, 'keys', keys, 'woken', woken, 'delay_median_ns', delay_median_ns,"
 	" 'delay_average_ns', delay_average_ns, 'delay_min_ns', delay_min_ns, 'delay_max_ns',"
 	" delay_max_ns, 'same_key', (SELECT json_group_array(json_object('side', m.side,"
 	"  'function', m.function, 'arg', m.arg, 'matched', m.matched, 'calls', m.calls))"
-	"  FROM temp.suggestion_member m WHERE m.rank = s.rank))"
+	"  FROM temp.suggestion_member m WHERE m.rank = s.rank),"
+	" 'source_module', source_module, 'target_module', target_module)"
 	" FROM temp.suggestion s ORDER BY rank";
 
 static const char csv_query[] = "SELECT *, printf('--async-hop %s,%d,%s,%d', source, source_arg, "

@@ -10,7 +10,9 @@
 
 static const char probe_query[] =
 	"SELECT p.probe_id, p.function, count(s.slice_id), count(DISTINCT s.utid),"
-	" coalesce(avg(s.oncpu_ns), avg(s.dur), -1) FROM probe p JOIN (SELECT * FROM slice"
+	" coalesce(avg(s.oncpu_ns), avg(s.dur), -1),"
+	" CASE WHEN m.path NOT IN (SELECT exe FROM process WHERE exe IS NOT NULL) THEN m.name END"
+	" FROM probe p LEFT JOIN module m USING(module_id) JOIN (SELECT * FROM slice"
 	" ORDER BY slice_id LIMIT ?1) s USING(probe_id) GROUP BY p.probe_id ORDER BY p.probe_id";
 
 static const char call_query[] =
@@ -89,6 +91,9 @@ static int probe_row(struct cw_sg_data *d, sqlite3_stmt *s)
 	p->calls = (uint64_t)sqlite3_column_int64(s, 2);
 	p->threads = (uint64_t)sqlite3_column_int64(s, 3);
 	p->cost_ns = sqlite3_column_double(s, 4);
+	if (sqlite3_column_text(s, 5))
+		p->module = cw_strndup((const char *)sqlite3_column_text(s, 5),
+				       (size_t)sqlite3_column_bytes(s, 5));
 	return 0;
 }
 
@@ -173,8 +178,10 @@ int cw_sg_load(struct cw_sg_data *d, sqlite3 *db)
 
 void cw_sg_data_free(struct cw_sg_data *d)
 {
-	for (size_t i = 0; i < d->nprobes; i++)
+	for (size_t i = 0; i < d->nprobes; i++) {
 		free(d->probes[i].function);
+		free(d->probes[i].module);
+	}
 	free(d->probes);
 	free(d->calls);
 	free(d->ids);

@@ -40,6 +40,7 @@ enum cw_sg_kind {
 struct cw_sg_probe {
 	int64_t probe_id;
 	char *function;
+	char *module; /* it is in, when that is not the program itself; NULL */
 	enum cw_sg_kind kind;
 	uint64_t calls;
 	uint64_t threads; /* that called it */

@@ -157,6 +157,26 @@ static void test_plain(void **state)
 	free(text);
 }
 
+static void test_modules(void **state)
+{
+	char *text;
+
+	(void)state;
+	run("INSERT INTO module(module_id, path, name) VALUES(1, '/bin/p', 'p'), (2, "
+	    "'/lib/libq.so.1', "
+	    "'libq.so.1'); UPDATE process SET exe = '/bin/p';"
+	    "UPDATE probe SET module_id = iif(function IN ('run', 'inner'), 2, 1)");
+	tasks(20, 20);
+	text = suggested(CW_FORMAT_TEXT, 1);
+	has(text, "  run is in libq.so.1: to record it, write libq.so.1:run\n");
+	has(text, "target:\n  function: run\n  module: libq.so.1\n\nhops:\n  - source: submit\n"
+		  "    source_arg: 2\n    target: run\n    target_module: libq.so.1\n");
+	free(text);
+	text = suggested(CW_FORMAT_JSONL, 1);
+	has(text, "\"source_module\":null,\"target_module\":\"libq.so.1\"");
+	free(text);
+}
+
 /* Structs that are used again go back to where they were made: that is no handoff. */
 static void test_reuse(void **state)
 {
@@ -322,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_plain, begin, end),
+		cmocka_unit_test_setup_teardown(test_modules, begin, end),
 		cmocka_unit_test_setup_teardown(test_reuse, begin, end),
 		cmocka_unit_test_setup_teardown(test_freed, begin, end),
 		cmocka_unit_test_setup_teardown(test_chain, begin, end),
