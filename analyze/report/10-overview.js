@@ -2,7 +2,9 @@
 /* Tab Overview: the answer in sentences made of facts, then what was recorded and what is in doubt. */
 'use strict';
 
-CW.overview = {};
+CW.overview = {
+	evidence: { auto: 'matched by scanning arguments', ambiguous: 'had more than one candidate', loss: 'have lost records in between', 'capture edge': 'touch an edge of the capture' },
+};
 
 /* Parts of all chosen chains' time: one row a hop and part, the largest first. */
 CW.overview.parts = function () {
@@ -24,7 +26,7 @@ CW.overview.culprit = function (key, value, reason) {
 	const top = rows.sort((a, b) => b.ns - a.ns)[0];
 	if (!top || top.stack === null)
 		return null;
-	const own = CW.frames(top.stack).filter(f => f.function && !/^(libc|libpthread|ld-linux|\[vdso)/.test(f.module ?? ''));
+	const own = CW.overview.own(top.stack);
 	return own.length ? { frames: own, share: top.ns / rows.reduce((s, r) => s + r.ns, 0) } : null;
 };
 
@@ -32,7 +34,7 @@ CW.overview.calledFrom = function (culprit) {
 	if (!culprit)
 		return null;
 	const [f, caller] = culprit.frames;
-	return [', in ', code(f.function), f.file ? ` (${f.file.split('/').pop()}:${f.line})` : '',
+	return ['; it waits in ', code(f.function), f.file ? ` (${f.file.split('/').pop()}:${f.line})` : '',
 		caller ? [' called by ', code(caller.function)] : null];
 };
 
@@ -40,7 +42,24 @@ CW.overview.reasonText = function (r) {
 	const who = r.other_utid !== null ? CW.threadName(r.other_utid) : null;
 	if (r.class === 'run queue' || r.class === 'preempted')
 		return [code(r.reason)];
-	return [code(r.reason), who && r.class !== 'on CPU' ? [', ended ', r.others > 1 ? `by ${r.others} threads, for the most time ` : '', 'by ', code(who)] : null];
+	return [code(r.reason), who && r.class !== 'on CPU' ? [', ended by ', r.others > 1 ? `${r.others} threads, for the most time by ` : '', code(who), CW.overview.wakerIn(r)] : null];
+};
+
+/* In which function the thread that ended most of these waits was. */
+CW.overview.wakerIn = function (r) {
+	const w = CW.rows('waker_stack').find(x => x.class === r.class && x.reason === r.reason && x.utid === r.other_utid);
+	const own = w && w.stack !== null ? CW.overview.own(w.stack)[0] : null;
+	return own ? [' in ', code(own.function), own.file ? ` (${own.file.split('/').pop()}:${own.line})` : ''] : null;
+};
+
+/* Frames that are not the C library's. */
+CW.overview.own = stack => CW.frames(stack).filter(f => f.function && !/^(libc|libpthread|ld-linux|\[vdso|\[kernel)/.test(f.module ?? '')
+	&& !['_start', 'start_thread', 'clone3'].includes(f.function));
+
+/* Shares by class, where no single reason tells enough. */
+CW.overview.classes = function (reasons) {
+	const all = [...CW.group(reasons, r => r.class)].map(([k, rs]) => [k, rs.reduce((s, r) => s + r.share, 0)]).sort((a, b) => b[1] - a[1]);
+	return all.length > 1 && reasons[0].share < 0.7 ? h('p', null, 'By kind: ', all.filter(x => x[1] >= 0.03).slice(0, 6).map(x => `${x[0]} ${CW.pct(x[1])}`).join(', '), '.') : null;
 };
 
 /* Why the work of a hop takes as long as it does. */
@@ -61,17 +80,12 @@ CW.overview.queue = function (part) {
 	if (part.n < 20)
 		return [`With ${part.n} handoffs there are too few to say why they wait (20 are needed).`];
 	const says = [];
-	if (d && d.saturated_ns > 0) {
-		const waited = CW.rows('queue').length ? CW.overview.waitedNs(part.plan) : null;
+	if (d && d.saturated_ns > 0)
 		says.push(`${d.worker_count === 1 ? 'The one thread that runs' : `All ${d.worker_count} threads that run`} `, code(p.target),
 			` ${d.worker_count === 1 ? 'was' : 'were'} busy, with more work waiting, for ${CW.about(d.saturated_ns)}`,
 			` (${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording); up to ${CW.num(d.peak_pending)} waited at once. `);
-		if (waited)
-			says.push(waited);
-	}
 	return says;
 };
-CW.overview.waitedNs = () => null;
 
 CW.overview.answerChains = function () {
 	const parts = CW.overview.parts(), t = CW.rows('total')[0], s = CW.rows('selection')[0];
@@ -90,6 +104,7 @@ CW.overview.answerChains = function () {
 	} else {
 		out.push(h('p', null, CW.overview.work(top.plan)));
 	}
+	out.push(CW.overview.classes(CW.rows('hop_reason').filter(r => r.plan_hop === top.plan).sort((a, b) => b.ns - a.ns)));
 	const next = parts.slice(1, 3).filter(x => x.ns / all >= 0.1);
 	if (next.length)
 		out.push(h('p', { class: 'soft' }, 'Then: ', next.map((x, i) => {
@@ -112,6 +127,7 @@ CW.overview.answerCalls = function () {
 	else if (reasons.length)
 		out.push(h('p', null, `${CW.pct(reasons[0].share)} of that was waiting: `, CW.overview.reasonText(reasons[0]),
 			CW.overview.calledFrom(CW.overview.culprit('probe', f.probe, reasons[0])), '.'));
+	out.push(reasons.length ? CW.overview.classes(reasons) : null);
 	return out;
 };
 
@@ -182,7 +198,7 @@ CW.overview.doubts = function () {
 	const all = evidence.reduce((s, e) => s + e.n, 0);
 	if (all)
 		out.push(h('p', null, `${CW.num(exact)} of ${CW.num(all)} handoffs are exact (one open submission had this key)`,
-			evidence.filter(e => e.evidence !== 'exact').map(e => `; ${CW.num(e.n)} ${e.evidence} in hop ${e.plan_hop}`), '.'));
+			evidence.filter(e => e.evidence !== 'exact').map(e => `; of hop ${e.plan_hop} ${CW.num(e.n)} ${e.evidence.split('+').map(x => CW.overview.evidence[x] ?? x).join(' and ')}`), '.'));
 	if (anomalies.length)
 		out.push(CW.table([{ title: 'in doubt, in the whole capture', cell: a => a.what }, { title: 'where', cell: a => code(a.at) },
 			{ title: 'count', n: true, cell: a => a.count === null ? 'unknown' : CW.num(a.count) }], anomalies));

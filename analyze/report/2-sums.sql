@@ -43,6 +43,14 @@ SELECT class, reason, sum(n) AS count, sum(ns) AS ns, 1.0 * sum(ns) / (SELECT ns
 	max(CASE WHEN best = 1 THEN other_utid END) AS other_utid, count(other_utid) AS others
 FROM (SELECT *, row_number() OVER (PARTITION BY class, reason ORDER BY ns DESC) AS best FROM part)
 GROUP BY class, reason ORDER BY 4 DESC LIMIT 40;
+-- In which stack the thread that ended the most of a reason's waits was.
+CREATE TEMP TABLE top_waker AS
+SELECT * FROM (
+	SELECT *, row_number() OVER (PARTITION BY class, reason, utid ORDER BY ns DESC) AS place FROM (
+		SELECT b.class, b.reason, w.utid, w.stack_id, sum(b.dur) AS ns, count(*) AS n
+		FROM blocked_reason b JOIN episode e USING(offcpu_id) JOIN waker w USING(waker_id)
+		WHERE w.stack_id IS NOT NULL AND w.utid IS NOT NULL AND NOT w.in_interrupt GROUP BY 1, 2, 3, 4))
+WHERE place = 1 ORDER BY ns DESC LIMIT 300;
 
 -- What follows is over the episodes that are in the page.
 DROP VIEW temp.queue_event;

@@ -60,19 +60,27 @@ CW.wakerOf = function (state) {
 	return off ? CW.index('waker', 'waker').get(off.waker) ?? null : null;
 };
 
+/* A call that belongs to no chain is drawn as a chain of one hop without a queue, which has a name. */
+CW.callAsChain = call => ({ start: call.ts, end: call.ts + (call.dur ?? 0), hops: [{ i: 0, name: CW.probeName(call.probe), submit: call.ts, start: call.ts,
+	end: call.dur === null ? null : call.ts + call.dur, src: call.utid, dst: call.utid, dst_slice: call.slice, dst_stack: call.stack,
+	...Object.fromEntries(CW.stateNames.map(s => [s, call[s]])) }] });
+CW.hopsOf = c => Array.isArray(c.hops) ? c.hops : CW.chains.hops(c.chain);
+CW.target = hop => hop.name ?? CW.index('plan', 'plan_hop').get(hop.plan)?.target ?? 'unknown';
+
 /* Threads of a chain in the order in which they appear, then those that ended its waits. */
 CW.lanesOf = function (c) {
-	const hops = CW.chains.hops(c.chain), lanes = [], add = (utid, role) => {
+	const hops = CW.hopsOf(c), lanes = [], add = (utid, role) => {
 		let lane = lanes.find(l => l.utid === utid);
 		if (!lane)
 			lanes.push(lane = { utid, role, segments: [], queues: [] });
 		return lane;
 	};
 	for (const x of hops) {
-		const p = CW.index('plan', 'plan_hop').get(x.plan);
-		add(x.src, `calls ${p?.source}`);
-		const lane = add(x.dst, `runs ${p?.target}`);
-		lane.queues.push({ lo: x.submit, hi: x.start, hop: x });
+		if (!x.name)
+			add(x.src, `calls ${CW.index('plan', 'plan_hop').get(x.plan)?.source}`);
+		const lane = add(x.dst, `runs ${CW.target(x)}`);
+		if (!x.name)
+			lane.queues.push({ lo: x.submit, hi: x.start, hop: x });
 		lane.segments.push({ lo: x.start, hi: x.end ?? x.start, hop: x });
 	}
 	const ended = new Map();
@@ -210,8 +218,7 @@ CW.waterfallDraw = function (w) {
 		}
 		for (const s of lane.segments) {
 			box(s.lo, s.hi, L.phase, L.phaseH, 'work-bar', { kind: 'work', hop: s.hop, lane });
-			const p = CW.index('plan', 'plan_hop').get(s.hop.plan);
-			wishes.push({ lo: s.lo, hi: s.hi, rank: 1, text: `${s.hop.i + 1} ${p?.target} ${s.hop.end === null ? '' : CW.about(s.hi - s.lo)}`, short: String(s.hop.i + 1) });
+			wishes.push({ lo: s.lo, hi: s.hi, rank: 1, text: `${s.hop.name ? '' : s.hop.i + 1 + ' '}${CW.target(s.hop)} ${s.hop.end === null ? '' : CW.about(s.hi - s.lo)}`, short: String(s.hop.i + 1) });
 		}
 		const own = new Set(lane.segments.map(s => s.hop.dst_slice));
 		let lastCall = -9;
@@ -258,7 +265,7 @@ CW.waterfallArrows = function (w, g, view) {
 			part.thing = thing;
 		g.append(el);
 	};
-	for (const x of CW.chains.hops(w.c.chain))
+	for (const x of CW.hopsOf(w.c))
 		if (x.src !== x.dst) {
 			const down = top(x.dst) > top(x.src);
 			draw(x.submit, top(x.src) + (down ? L.state + L.stateH : L.phase), top(x.dst) + (down ? L.phase : L.phase + L.phaseH), 'arrow', 'head', { kind: 'queue', hop: x });
@@ -348,12 +355,12 @@ CW.waterfall = function (root, c) {
 	w.svg = svg('svg', { role: 'group', 'aria-label': 'Time axis of the chain' });
 	w.defs = svg('defs', null, svg('pattern', { id: 'queue-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
 		svg('rect', { width: 7, height: 7, class: 'hatch-ground' }), svg('line', { x1: 2, y1: 0, x2: 2, y2: 7, class: 'hatch' })));
-	const names = h('div', { class: 'lane-names' }, h('div', { class: 'axis-name' }, 'after the chain began'), w.lanes.map(l => h('div', { class: 'lane-name', style: { minHeight: CW.lane.height + 'px' } },
+	const names = h('div', { class: 'lane-names' }, h('div', { class: 'axis-name' }, 'after it began'), w.lanes.map(l => h('div', { class: 'lane-name', style: { minHeight: CW.lane.height + 'px' } },
 		h('b', null, CW.threadName(l.utid)), h('div', { class: 'soft' }, `${l.role}; process ${CW.thread(l.utid)?.process ?? ''} ${CW.thread(l.utid)?.pid ?? ''}`))));
 	const plot = h('div', { class: 'plot', tabindex: 0, id: 'waterfall', role: 'group', 'aria-label': 'Time axis: plus and minus zoom, arrows move, 0 shows all' }, h('div', { class: 'lanes' }, names, h('div', { class: 'lane-plot' }, w.svg)));
 	const button = (text, title, act) => h('button', { type: 'button', title, onclick: act }, text);
 	root.append(plot, h('div', { class: 'bar' }, button('−', 'zoom out (−)', () => CW.waterfallMove(w, 1.6, null, 0)), button('+', 'zoom in (+)', () => CW.waterfallMove(w, 0.6, null, 0)),
-		button('all', 'the whole chain (0)', () => CW.waterfallAll(w)), button('←', 'earlier', () => CW.waterfallMove(w, 1, null, -0.25)), button('→', 'later', () => CW.waterfallMove(w, 1, null, 0.25)),
+		button('all', 'the whole (0)', () => CW.waterfallAll(w)), button('←', 'earlier', () => CW.waterfallMove(w, 1, null, -0.25)), button('→', 'later', () => CW.waterfallMove(w, 1, null, 0.25)),
 		h('span', { class: 'soft' }, 'Ctrl and wheel or pinch zooms, drag moves, a double click fills the view with a phase, a click tells all about it.')),
 	CW.legend(), h('div', { class: 'legend' }, h('span', null, 'solid arrow: handoff'), h('span', null, 'dashed arrow: wake-up'), h('span', null, 'pale: not for this chain'), h('span', null, 'thin grey bars: other calls of probed functions')),
 	w.note, w.details);

@@ -31,11 +31,11 @@ CW.reasonOf = function (s) {
 };
 
 CW.thingName = function (t, w) {
-	const hop = t.hop, p = hop ? CW.index('plan', 'plan_hop').get(hop.plan) : null;
+	const hop = t.hop, p = hop && !hop.name ? CW.index('plan', 'plan_hop').get(hop.plan) : null;
 	if (t.kind === 'queue')
 		return `hop ${hop.i + 1}: queue ${CW.ns(hop.start - hop.submit)} between ${p?.source} and ${p?.target}`;
 	if (t.kind === 'work')
-		return `hop ${hop.i + 1}: ${p?.target} works ${hop.end === null ? 'for an unknown time' : CW.ns(hop.end - hop.start)}`;
+		return `${hop.name ? '' : `hop ${hop.i + 1}: `}${CW.target(hop)} works ${hop.end === null ? 'for an unknown time' : CW.ns(hop.end - hop.start)}`;
 	if (t.kind === 'call')
 		return `another call of ${CW.probeName(t.call.probe)}: ${CW.ns(t.call.dur)}`;
 	if (t.kind === 'many')
@@ -48,11 +48,13 @@ CW.thingName = function (t, w) {
 CW.thingBrief = function (t, w) {
 	const facts = [];
 	if (t.kind === 'state' || t.kind === 'wake') {
-		facts.push(['thread', CW.threadName(t.s.utid)], ['from', `${CW.ns(t.s.ts - w.c.start)} after the chain began`], ['why', CW.reasonOf(t.s)],
+		facts.push(['thread', CW.threadName(t.s.utid)], ['from', `${CW.ns(t.s.ts - w.c.start)} after it began`], ['why', CW.reasonOf(t.s)],
 			['woken by', CW.wakerText(t.s)]);
 	} else if (t.kind === 'many') {
 		for (const [k, ns] of Object.entries(t.sums))
 			facts.push([CW.label[k], CW.ns(ns)]);
+	} else if (t.hop?.name) {
+		facts.push(['thread', CW.threadName(t.hop.dst)]);
 	} else if (t.hop) {
 		facts.push(['key', t.hop.key], ['from', CW.threadName(t.hop.src)], ['to', CW.threadName(t.hop.dst)], ['evidence', t.hop.evidence]);
 	}
@@ -64,8 +66,8 @@ CW.stateDetails = function (s, w, lane) {
 	const seg = lane.segments.find(g => s.ts < g.hi && s.ts + s.dur > g.lo);
 	const inside = seg ? Math.min(seg.hi, s.ts + s.dur) - Math.max(seg.lo, s.ts) : null;
 	return h('div', null, h('h4', null, `${CW.threadName(s.utid)}: ${CW.label[s.state]} for ${CW.ns(s.dur)}`), h('div', { class: 'details' },
-		CW.facts([['from', `${CW.ns(s.ts - w.c.start)} after the chain began (${CW.ns(s.ts)} after the start)`], ['to', CW.ns(s.ts + s.dur - w.c.start)],
-			['in hop', seg ? `${seg.hop.i + 1}, ${CW.ns(inside)} of its work (${CW.pct(inside / (seg.hi - seg.lo))})` : 'none of this chain'],
+		CW.facts([['from', `${CW.ns(s.ts - w.c.start)} after it began (${CW.ns(s.ts)} after the start)`], ['to', CW.ns(s.ts + s.dur - w.c.start)],
+			['in', seg ? `${seg.hop.name ?? `hop ${seg.hop.i + 1}`}, ${CW.ns(inside)} of its work (${CW.pct(inside / (seg.hi - seg.lo))})` : 'nothing of this'],
 			['why', CW.reasonOf(s)], ['kernel', s.state === 'blocked' && place?.function ? code(place.function) : null], ['woken by', CW.wakerText(s)], ['CPU', s.cpu]]),
 		s.state === 'blocked' ? h('div', null, h('h4', null, 'It slept in'), CW.stack(place?.user ?? null)) : null,
 		s.state === 'blocked' && waker && waker.stack !== null && !waker.irq ? h('div', null, h('h4', null, 'Its waker was in'), CW.stack(waker.stack)) : null,
@@ -74,12 +76,12 @@ CW.stateDetails = function (s, w, lane) {
 
 CW.hopDetails = function (t) {
 	const x = t.hop, p = CW.index('plan', 'plan_hop').get(x.plan);
-	const pairs = t.kind === 'queue' ? [['waited', CW.ns(x.start - x.submit)], ['key', code(x.key)], ['handed over by', `${code(p.source).textContent} in ${CW.threadName(x.src)}`],
+	const pairs = t.kind === 'queue' ? [['waited', CW.ns(x.start - x.submit)], ['key', code(x.key)], ['handed over by', `${p.source} in ${CW.threadName(x.src)}`],
 		['taken by', `${p.target} in ${CW.threadName(x.dst)}`], ['evidence', `${x.evidence}${x.candidates > 1 ? `, ${x.candidates} candidates` : ''}`]]
 		: [['worked', x.end === null ? 'unknown' : CW.ns(x.end - x.start)], ...CW.stateNames.map(s => [CW.label[s], x[s] === null || (s === 'unknown' && !x[s]) ? null : `${CW.ns(x[s])} (${CW.pct(x[s] / (x.end - x.start))})`]),
 			['thread', CW.threadName(x.dst)]];
 	return h('div', null, h('h4', null, CW.thingName(t)), h('div', { class: 'details' }, CW.facts(pairs),
-		h('div', null, h('h4', null, 'Submitted at'), CW.stack(x.src_stack)), h('div', null, h('h4', null, 'Taken at'), CW.stack(x.dst_stack))));
+		x.name ? null : h('div', null, h('h4', null, 'Submitted at'), CW.stack(x.src_stack)), h('div', null, h('h4', null, x.name ? 'Called at' : 'Taken at'), CW.stack(x.dst_stack))));
 };
 
 CW.showThing = function (w, t) {

@@ -107,7 +107,7 @@ CW.hops.reasons = (rows, limit = 12) => CW.table([
 	{ title: 'times', n: true, cell: r => CW.num(r.count), sort: r => r.count },
 	{ title: 'class', cell: r => [h('i', { class: 'dot c-' + CW.classColour(r.class) }), r.class], sort: r => r.class },
 	{ title: 'what', cell: r => code(r.reason), sort: r => r.reason },
-	{ title: 'ended by', cell: r => r.class === 'run queue' || r.class === 'preempted' || r.other_utid === null ? '' : `${CW.threadName(r.other_utid)}${r.others > 1 ? ` and ${r.others - 1} more` : ''}` },
+	{ title: 'ended by', cell: r => r.class === 'run queue' || r.class === 'preempted' || r.other_utid === null ? '' : [CW.threadName(r.other_utid), CW.overview.wakerIn(r), r.others > 1 ? ` and ${r.others - 1} more` : ''] },
 ], rows.slice().sort((a, b) => b.ns - a.ns).slice(0, limit));
 
 CW.classColour = c => ({ 'on CPU': 'oncpu', 'run queue': 'runq', preempted: 'preempted', unknown: 'unknown' })[c] ?? 'blocked';

@@ -15,12 +15,19 @@ CW.functions.calls = function (probe, chosen) {
 	if (!rows.length)
 		return null;
 	const detail = h('div', { id: 'call' });
-	const show = c => detail.replaceChildren(h('h4', null, `Call ${c.slice} in ${CW.threadName(c.utid)}`), h('div', { class: 'details' },
+	const show = c => {
+		const area = h('div');
+		detail.replaceChildren(h('h3', null, `Call ${c.slice} in ${CW.threadName(c.utid)}`), h('div', { class: 'details' },
 		CW.facts([['began', `${CW.ns(c.ts)} after the start, ${CW.wall(c.ts)}`], ['took', CW.ns(c.dur)], ...CW.stateNames.map(s => [CW.label[s], c[s] === null ? null : CW.ns(c[s])]),
-			['returned', code(c.ret ?? c.no_return ?? '')], ['arguments', code(c.args)], ['nested in', c.parent === null ? null : `call ${c.parent}`]]), CW.stack(c.stack)));
-	const first = rows.find(c => String(c.slice) === chosen);
-	if (first)
-		show(first);
+			['returned', code(c.ret ?? c.no_return ?? '')], ['arguments', code(c.args)], ['nested in', c.parent === null ? null : `call ${c.parent}`]]), CW.stack(c.stack)), area);
+		if (c.dur !== null && CW.states(c.utid, c.ts, c.ts + c.dur).length) {
+			CW.waterfall(area, CW.callAsChain(c));
+			CW.keys = e => CW.waterfall.key(e);
+		}
+	};
+	/* Drawn when it is in the page, as its width is needed. */
+	const first = rows.find(c => String(c.slice) === chosen) ?? rows[0];
+	requestAnimationFrame(() => detail.isConnected && show(first));
 	return h('div', null, h('h3', null, 'Slowest calls'), CW.table([
 		{ title: 'call', cell: c => h('button', { type: 'button', onclick: () => show(c) }, '#' + c.slice) }, { title: 'began', n: true, cell: c => CW.about(c.ts), sort: c => c.ts },
 		{ title: 'took', n: true, cell: c => CW.ns(c.dur), sort: c => c.dur }, { title: 'where', cell: c => c.oncpu === null ? '' : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: c[s] }))) },

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Opens an HTML report in Chromium and tries everything on it: node page.mjs MODULES REPORT TRUTH [SHOTS].
+// Opens an HTML report in Chromium and tries everything on it: node page.mjs MODULES REPORT TRUTH SHOTS WORDS….
 // MODULES is a folder with node_modules; TRUTH a JSON file of what SQL says (see e2e/html.sql); SHOTS a
-// folder for screenshots. Prints a line for each fault, exits with 1 when there is one.
+// folder for screenshots, or empty; WORDS must be in the answer at the top. Prints a line for each fault, exits with 1 when there is one.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 
-const [modules, file, truthFile, shots] = process.argv.slice(2);
+const [modules, file, truthFile, shots, ...words] = process.argv.slice(2);
 const require = createRequire(`${modules}/package.json`);
 const { chromium } = require('playwright-core');
 const truth = JSON.parse(readFileSync(truthFile, 'utf8'));
@@ -96,8 +96,36 @@ const cards = await page.$$eval('.card b', all => all.map(e => e.textContent));
 check('average and maximum as they are written', [cards[2], cards.at(-1)], await page.evaluate(t => [CW.ns(t.avg), CW.ns(t.max)], truth.total));
 check('P95 below 20 samples and P99 below 100 are hidden', [truth.total.n < 20 ? /n < 20/.test(cards[4]) : /s$/.test(cards[4]),
 	truth.total.n < 100 ? /n < 100/.test(cards[5]) : /s$/.test(cards[5])], [true, true]);
-for (const word of truth.answer)
+for (const word of words)
 	check(`the answer names ${word}`, (await page.innerText('#answer')).includes(word), true);
+
+// What is drawn are SQL's rows: each where its time is, to the pixel.
+const drawn = () => page.evaluate(() => {
+	const v = CW.waterfall.current.scale, bad = [], all = [...document.querySelectorAll('.lane-plot rect[data-state]')];
+	for (const r of all) {
+		if (r.dataset.larger)
+			continue;
+		const x = Math.max(0, v.x(Number(r.dataset.lo))), end = Math.min(v.width, v.x(Number(r.dataset.hi)));
+		if (Math.abs(r.x.baseVal.value - x) > 0.01 || Math.abs(r.width.baseVal.value - (end - x)) > 0.01)
+			bad.push(`${r.dataset.state} at ${r.x.baseVal.value} is ${r.width.baseVal.value} wide, not ${end - x}`);
+	}
+	return all.length ? bad.slice(0, 3) : ['no state is drawn'];
+});
+const statesOf = part => page.evaluate(([utid, lo, hi]) => CW.states(utid, lo, hi).map(s => [Math.max(s.ts, lo), Math.min(s.ts + s.dur, hi), s.state]), [part.utid, part.lo, part.hi]);
+
+if (truth.call) {
+	await page.goto(url(`#/functions/${truth.call.id}`));
+	await settle();
+	await settle();
+	check('states of the slowest call', await statesOf(truth.call), truth.call.states);
+	check('they fill the call', (await statesOf(truth.call)).reduce((s, x) => s + x[1] - x[0], 0), truth.call.hi - truth.call.lo);
+	check('drawn states of a call lie where their times are', await drawn(), []);
+	await page.locator('rect[data-state=blocked][data-in="1"]').first().click();
+	check('a click tells where it slept and who woke it', /It slept in[^]*Its waker was in/.test(await page.innerText('#details')), true);
+	await checkLayout('a call');
+	await axe('a call');
+	await shot('call-light');
+}
 
 if (truth.chain) {
 	await page.goto(url(`#/chains/${truth.chain.id}`));
@@ -107,19 +135,6 @@ if (truth.chain) {
 	check('parts of every chain add up to its total', await page.evaluate(() => CW.rows('chain').filter(c => c.work !== null
 		&& CW.chains.parts(c).reduce((s, p) => s + p.ns, 0) !== c.end - c.start).length), 0);
 
-	// What is drawn are SQL's rows: each where its time is, to the pixel, and together the whole.
-	const drawn = () => page.evaluate(() => {
-		const w = CW.waterfall.current, v = w.scale, bad = [];
-		for (const r of document.querySelectorAll('.lane-plot rect[data-state]')) {
-			if (r.dataset.larger)
-				continue;
-			const x = Math.max(0, v.x(Number(r.dataset.lo))), end = Math.min(v.width, v.x(Number(r.dataset.hi)));
-			if (Math.abs(r.x.baseVal.value - x) > 0.01 || Math.abs(r.width.baseVal.value - (end - x)) > 0.01)
-				bad.push(`${r.dataset.state} at ${r.x.baseVal.value} is ${r.width.baseVal.value} wide, not ${end - x}`);
-		}
-		return bad.slice(0, 3);
-	});
-	const statesOf = hop => page.evaluate(([utid, lo, hi]) => CW.states(utid, lo, hi).map(s => [Math.max(s.ts, lo), Math.min(s.ts + s.dur, hi), s.state]), [hop.utid, hop.lo, hop.hi]);
 	check('drawn states lie where their times are', await drawn(), []);
 	for (const hop of truth.chain.hops) {
 		check(`states of hop ${hop.i}`, await statesOf(hop), hop.states);

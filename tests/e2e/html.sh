@@ -28,10 +28,12 @@ hostile() { # FROM TO
 		UPDATE capture_info SET value = (SELECT group_concat(name, ' ') FROM evil) WHERE key IN ('cmdline', 'host', 'end_text');"
 }
 
-browser() { # NAME
-	[ -z "$modules" ] || CHROMIUM=$chromium node "$here/browser/page.mjs" "$modules" "$tmp/$1.html" "$tmp/$1.json" ${SHOTS:+"$SHOTS/$1"} \
-		>"$tmp/$1.browser" 2>&1 || fail "$1: $(cat "$tmp/$1.browser")"
-	[ -z "$modules" ] || note "$1: $(tail -n 1 "$tmp/$1.browser")"
+browser() { # NAME WORDS that the answer must have
+	local name=$1
+	shift
+	[ -z "$modules" ] || CHROMIUM=$chromium node "$here/browser/page.mjs" "$modules" "$tmp/$name.html" "$tmp/$name.json" \
+		"${SHOTS:+$SHOTS/$name}" "$@" >"$tmp/$name.browser" 2>&1 || fail "$name: $(cat "$tmp/$name.browser")"
+	[ -z "$modules" ] || note "$name: $(tail -n 1 "$tmp/$name.browser")"
 }
 
 # The packages that drive the browser are installed once into the build folder.
@@ -62,8 +64,11 @@ for name in pool lock complex evil; do
 	expect "$name: scripts in the file" "$(grep -c '<script' "$tmp/$name.html")" 2
 	expect "$name: addresses of the network" "$(grep -ciE '(src|href)="?https?:' "$tmp/$name.html")" 0
 	[ -z "${SHOTS:-}" ] || mkdir -p "$SHOTS/$name"
-	browser $name
 done
+browser pool submit_storage_task write_result clock_nanosleep 'All 4 threads'
+browser lock function_to_trace 'futex wait' lock_holder_main
+browser complex persist_result 'futex wait' commit_storage
+browser evil
 "$analyze" report "$tmp/pool.db" --format html --min-total-ms 1e6 -o "$tmp/none.html" || fail "no chain at all: report"
 [ $failures = 0 ] && [ -n "$missing" ] && skip "only the files were checked: $missing"
 finish

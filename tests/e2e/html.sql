@@ -19,12 +19,24 @@ hops AS (
 				WHEN 'running' THEN 'oncpu' WHEN 'runnable' THEN 'runq' ELSE s.state END) AS x
 			FROM state s, clock WHERE s.utid = h.target_utid AND s.ts < h.end_ts AND s.ts + s.dur > h.start_ts
 			ORDER BY s.ts)) AS states
-	FROM hop h JOIN slowest USING(chain_id))
+	FROM hop h JOIN slowest USING(chain_id)),
+-- The slowest call of a capture without chains, with its states.
+calls AS (
+	SELECT c.slice_id, c.utid, c.ts AS lo, c.ts + c.dur AS hi FROM slice c
+	WHERE c.dur IS NOT NULL AND NOT EXISTS (SELECT 1 FROM path)
+	ORDER BY c.dur DESC, c.slice_id LIMIT 1),
+call_states AS (
+	SELECT c.*, (SELECT json_group_array(json(x)) FROM (
+		SELECT json_array(max(s.ts, c.lo) - t0, min(s.ts + s.dur, c.hi) - t0, CASE s.state
+			WHEN 'running' THEN 'oncpu' WHEN 'runnable' THEN 'runq' ELSE s.state END) AS x
+		FROM state s, clock WHERE s.utid = c.utid AND s.ts < c.hi AND s.ts + s.dur > c.lo ORDER BY s.ts)) AS states
+	FROM calls c)
 SELECT json_object(
 	'tabs', json(CASE WHEN EXISTS (SELECT 1 FROM path) THEN '["overview","chains","hops","blocking","functions","threads"]'
 		ELSE '["overview","blocking","functions","threads"]' END),
 	'total', json((SELECT j FROM figures)),
-	'answer', json('[]'),
+	'call', (SELECT json_object('id', slice_id, 'utid', utid, 'lo', lo - t0, 'hi', hi - t0, 'states', json(states))
+		FROM call_states, clock),
 	'chain', CASE WHEN EXISTS (SELECT 1 FROM path) THEN json_object(
 		'id', (SELECT chain_id FROM slowest),
 		'fastest', (SELECT chain_id FROM chain WHERE total_ns IS NOT NULL ORDER BY total_ns, chain_id LIMIT 1),
