@@ -32,6 +32,10 @@ superseded(rowid, ts) AS MATERIALIZED (
 	JOIN edge e ON e.plan_hop = u.plan_hop AND e.key = u.key AND e.src_ts > u.ts
 	JOIN thread a ON a.utid = u.utid JOIN thread b ON b.utid = e.src_utid AND b.upid = a.upid
 	WHERE u.reason = 'superseded' GROUP BY u.rowid),
+-- The age at which submissions expire is no greater than what was left of the capture for each of them.
+expiry(age) AS MATERIALIZED (
+	SELECT min(30000000000, (SELECT min(c.end_ts - u.ts) FROM unconsumed u, report_clock c
+		WHERE u.reason = 'expired'))),
 task AS (
 	SELECT e.plan_hop, g.stage, e.key, e.src_utid, e.src_ts, e.src_slice, 'taken' AS fate,
 		CASE WHEN e.match <> 'all' THEN 1
@@ -43,7 +47,7 @@ task AS (
 	SELECT u.plan_hop, g.stage, u.key, u.utid, u.ts, u.slice_id, u.reason, 1,
 		CASE u.reason WHEN 'superseded' THEN coalesce(x.ts, u.ts)
 			WHEN 'expired' THEN u.ts + coalesce((SELECT CAST(value AS INTEGER)
-				FROM capture_info WHERE key = 'async_max_age_ns'), 30000000000) END,
+				FROM capture_info WHERE key = 'async_max_age_ns'), (SELECT age FROM expiry)) END,
 		NULL, NULL, NULL, NULL
 	FROM unconsumed u JOIN stage g USING(plan_hop) LEFT JOIN superseded x ON x.rowid = u.rowid),
 timed AS (
@@ -147,7 +151,8 @@ WHERE CASE w.what WHEN 'submit' THEN t.first_taken WHEN 'start' THEN t.start_ts 
 
 -- Queues and pools of each hop: one row for the whole capture and one for each second of it, or for longer
 -- intervals where those would be more than 100,000.
--- `callweave-analyze diagnostics` makes it with other intervals.
+-- `callweave-analyze diagnostics` makes it with other intervals. The 100,000th second is the last one,
+-- and goes on to the end.
 CREATE VIEW queue_diagnostics AS
 WITH RECURSIVE
 setting AS (SELECT 1000000000 AS interval_ns),
@@ -159,12 +164,13 @@ span AS MATERIALIZED (
 number(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM number, span WHERE i < last),
 -- Ticks close the intervals.
 step AS (
-	SELECT e.plan_hop, (e.ts - s.start_ts) / s.interval_ns AS part, e.ts, e.what, d_pending, d_active,
-		d_occupied, queue_ns, work_ns, futex_waits, futex_wait_ns, fate, duplicate, no_handoff, utid
+	SELECT e.plan_hop, max(min((e.ts - s.start_ts) / s.interval_ns, s.last), 0) AS part, e.ts, e.what,
+		d_pending, d_active, d_occupied, queue_ns, work_ns, futex_waits, futex_wait_ns, fate, duplicate, no_handoff, utid
 	FROM span s CROSS JOIN queue_event e
 	WHERE e.ts <= s.end_ts
 	UNION ALL
-	SELECT h.plan_hop, n.i, min(s.start_ts + (n.i + 1) * s.interval_ns - 1, s.end_ts), 'tick', 0, 0, 0,
+	SELECT h.plan_hop, n.i, CASE n.i WHEN s.last THEN s.end_ts
+		ELSE s.start_ts + (n.i + 1) * s.interval_ns - 1 END, 'tick', 0, 0, 0,
 		0, 0, 0, 0, '', 0, 0, NULL
 	FROM hop_count h, span s, number n),
 run AS MATERIALIZED (
@@ -229,11 +235,11 @@ trend AS MATERIALIZED (
 lone AS MATERIALIZED (
 	SELECT u.plan_hop, -1 AS part, count(*) AS targets FROM unmatched u GROUP BY 1
 	UNION ALL
-	SELECT u.plan_hop, (c.ts - s.start_ts) / s.interval_ns, count(*)
+	SELECT u.plan_hop, max(min((c.ts - s.start_ts) / s.interval_ns, s.last), 0), count(*)
 	FROM unmatched u JOIN slice c USING(slice_id), span s GROUP BY 1, 2),
 bounds AS (
 	SELECT x.*, CASE x.part WHEN -1 THEN s.start_ts ELSE s.start_ts + x.part * s.interval_ns END AS ts,
-		CASE x.part WHEN -1 THEN s.end_ts ELSE min(s.start_ts + (x.part + 1) * s.interval_ns, s.end_ts) END
+		CASE WHEN x.part IN (-1, s.last) THEN s.end_ts ELSE s.start_ts + (x.part + 1) * s.interval_ns END
 			AS end_ts
 	FROM sums x, span s WHERE x.part = -1 OR s.interval_ns < 9000000000000000000),
 judged AS (
