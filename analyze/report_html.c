@@ -296,5 +296,5 @@ int cw_report_html(struct cw_report *r)
 	}
 	if (!err)
 		fputs(at, r->out);
-	return err ? err : ferror(r->out) ? -EIO : 0;
+	return err ? err : cw_write_error(r->out);
 }
