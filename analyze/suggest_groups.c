@@ -19,6 +19,8 @@
 #define MUCH_MORE     3.0  /* the work of a target is so many times that of its source */
 #define MEMBER_COVER  0.3  /* a wrapper has its part in so many of the crossings */
 #define STEP          0.05 /* differences of scores below are none */
+#define FEW_KEYS      8
+#define LOOK_AHEAD    2000 /* calls */
 
 struct deciding {
 	const struct cw_sg_data *d;
@@ -155,6 +157,9 @@ static double judge(const struct deciding *x, const struct cw_sg_pair *p, uint64
 	score = s * t * (double)p->first / (double)p->n;
 	if (p->woken + p->too_late)
 		score *= 1 - 0.5 * (double)p->too_late / (double)(p->woken + p->too_late);
+	/* The same few values again and again: rather what the work goes through than the work. */
+	if (p->keys <= FEW_KEYS && FEW_KEYS * p->keys < p->n)
+		score *= 0.9;
 	/* Few functions have as many arguments, but all have something on the stack. */
 	if (cw_sg_arg_of(p->source) > 6)
 		score *= 0.8;
@@ -201,17 +206,51 @@ static bool rather(const struct deciding *x, const struct cw_sg_pair *a, const s
 	return delay_a < delay_b;
 }
 
+/* Is the value of sample i passed inside the source call again, after the target was called? */
+static bool goes_on(const struct deciding *x, const struct cw_sg_pair *p, size_t i)
+{
+	const struct cw_sg_call *calls = x->d->calls, *from = &calls[p->sources[i]];
+	uint64_t value = from->args[p->source % CW_NARGS];
+	size_t end = p->targets[i] + LOOK_AHEAD;
+
+	for (size_t k = p->targets[i] + 1; k < x->d->ncalls && k < end; k++) {
+		bool has = false;
+
+		if (from->end_ts && calls[k].ts > from->end_ts)
+			break;
+		for (unsigned arg = 0; arg < CW_NARGS && calls[k].utid == from->utid; arg++)
+			has |= calls[k].args[arg] == value;
+		if (has && cw_sg_nested(x->d, p->sources[i], (uint32_t)k))
+			return true;
+	}
+	return false;
+}
+
+/* A giver that goes on with the value within the same call has let the other one look, no more. */
+static bool is_kept(const struct deciding *x, struct cw_sg_pair *p)
+{
+	size_t n = samples(p), kept = 0;
+
+	if (!p->kept) {
+		for (size_t i = 0; i < n; i++)
+			kept += goes_on(x, p, i);
+		p->kept = 2 * kept > n ? 2 : 1;
+	}
+	return p->kept == 2;
+}
+
 static const struct cw_sg_pair *best(const struct deciding *x, double *score)
 {
 	const struct cw_sg_pair *found = NULL;
 
 	*score = 0;
 	for (size_t i = 0; i < x->s->npairs; i++) {
-		const struct cw_sg_pair *p = x->s->pairs[i];
+		struct cw_sg_pair *p = x->s->pairs[i];
 		double now = p->n < MIN_CROSSINGS ? 0 : judge(x, p, alive(x, p));
 
 		now = floor(now / STEP + 0.001) * STEP;
-		if (now > 0 && (now > *score || (now == *score && rather(x, p, found)))) {
+		if (now > 0 && (now > *score || (now == *score && rather(x, p, found))) &&
+		    !is_kept(x, p)) {
 			*score = now;
 			found = p;
 		}

@@ -74,6 +74,7 @@ struct cw_sg_pair {
 	uint64_t too_late;  /* ... before source was entered */
 	uint64_t small;     /* the value was a small number */
 	uint64_t keys;      /* distinct values; an estimate above some hundred */
+	int kept;           /* does the giver go on with it? 0: not looked at yet, 1: no, 2: yes */
 	int64_t min_ns, max_ns;
 	double sum_ns;
 	int64_t delays[CW_SG_SAMPLES];                           /* of the first ones */

@@ -227,11 +227,71 @@ static void test_chain(void **state)
 		call(QUEUE_PUT, 2, s, 0x2000040, key(1000 + i), 0);
 		call(TAKE2, 3, 0, 0, 0, key(1000 + i));
 	}
+	/* The first one is less sure than the second one, and still comes first in the plan. */
+	for (int i = 0; i < 8; i++)
+		call(SUBMIT, 1, 0, 0, key(2000 + i), 0);
 	text = suggested(CW_FORMAT_TEXT, 2);
 	has(text, "--async-hop submit,2,take,1\n");
 	has(text, "--async-hop submit2,1,take2,3\n");
 	has(text, "function: take2\n\nhops:\n  - source: submit\n");
 	has(text, "target_arg: 1\n  - source: submit2\n");
+	free(text);
+}
+
+/* One handing over that shows in several values is one handoff. */
+static void test_other_keys(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		int s;
+
+		/* A tag beside the struct, and the node of a list in the register behind. */
+		call(SUBMIT, 1, 0, 0x9000000 + 64 * i, key(i), key(5000 + i));
+		s = call(TAKE, 2, 0, key(5000 + i), 0, 0);
+		call(RUN, 2, s, key(i), 0x9000000 + 64 * i, 0);
+	}
+	text = suggested(CW_FORMAT_TEXT, 1);
+	has(text, "another key: submit argument 2 -> run argument 1 (matched 40, keys=40)");
+	has(text, "another key: submit argument 3 -> take argument 1 (matched 40, keys=40)");
+	free(text);
+}
+
+/* The queues that the work goes through are passed on both sides, too. */
+static void test_queues(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 80; i++) {
+		call(QUEUE_PUT, 1, 0, 0x2000000 + 64 * (i % 4), key(i), 0);
+		call(RUN, 2 + i % 4, 0, key(i), 0, 0);
+		call(TAKE, 2 + i % 4, 0, 0x2000000 + 64 * (i % 4), 0, 0);
+	}
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, ",queue_put,2,run,1,");
+	free(text);
+}
+
+/* The giver looks at it again while the taker is at work: what is called in there is that same
+ * work. */
+static void test_looked_at(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		int s;
+
+		call(SUBMIT, 1, 0, key(i), 0, 0);
+		s = call(RUN, 2, 0, key(i), 0, 0);
+		call(OTHER, 1, 0, key(i), 0, 0);
+		call(INNER, 2, s, key(i), 0, 0);
+		run("UPDATE slice SET dur = 250 WHERE slice_id = %d", s);
+	}
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, ",submit,1,run,1,");
 	free(text);
 }
 
@@ -293,6 +353,11 @@ static void test_thin_evidence(void **state)
 		call(OTHER, 2, 0, key(i % 6 ? 300 + i : 200 + i), 0, 0);
 	}
 	free(suggested(CW_FORMAT_TEXT, 0));
+	for (int i = 0; i < 100; i++) {
+		call(HANDLE, 1, 0, key(700 + i), 0, 0);
+		call(INNER, 2, 0, key(i % 5 < 2 ? 700 + i : 900 + i), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
 	/* Another process's same address is another value. */
 	run("UPDATE thread SET upid = 2 WHERE utid = 9");
 	for (int i = 0; i < 60; i++) {
@@ -346,6 +411,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reuse, begin, end),
 		cmocka_unit_test_setup_teardown(test_freed, begin, end),
 		cmocka_unit_test_setup_teardown(test_chain, begin, end),
+		cmocka_unit_test_setup_teardown(test_other_keys, begin, end),
+		cmocka_unit_test_setup_teardown(test_queues, begin, end),
+		cmocka_unit_test_setup_teardown(test_looked_at, begin, end),
 		cmocka_unit_test_setup_teardown(test_one_key, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_handoff, begin, end),
 		cmocka_unit_test_setup_teardown(test_thin_evidence, begin, end),
