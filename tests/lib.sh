@@ -103,7 +103,7 @@ stolen() {
 
 # True on a machine whose cores are wanted by many others: no exact time can be asked of it.
 busy() {
-	awk -v n="$(nproc)" '{ exit !($1 > 2.5 * n) }' /proc/loadavg
+	awk -v n="$(nproc)" '{ exit !($1 > 1.5 * n) }' /proc/loadavg
 }
 
 # Record a running workload by its PID, from before its start to its end.

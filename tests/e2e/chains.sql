@@ -46,8 +46,8 @@ FROM pair p
 WHERE doubled = 0 AND NOT EXISTS (SELECT 1 FROM disturbed d WHERE d.truth = p.truth AND d.chain_id = p.chain_id);
 
 CREATE TEMP TABLE wanted AS
-SELECT request FROM t.hop WHERE cancelled = 0 AND doubled = 0 GROUP BY request
-HAVING count(start_ns) = (SELECT count(DISTINCT hop) FROM t.hop);
+SELECT request FROM t.hop GROUP BY request
+HAVING max(cancelled) = 0 AND max(doubled) = 0 AND count(start_ns) = (SELECT count(DISTINCT hop) FROM t.hop);
 
 SELECT 'requests whose chain was found',
 	(SELECT count(*) FROM wanted w WHERE EXISTS (
