@@ -84,4 +84,26 @@ void cw_queues_whole(struct cw_queues *qs, uint64_t ts);
  */
 int cw_queues_write(struct cw_queues *qs);
 
+/* ---- showing: follow_show.c -------------------------------------------------------------------
+ * Calls and chains that ended, printed once their stacks have names.
+ */
+struct cw_show;
+
+int cw_show_new(struct cw_show **out, struct cw_report *r, const struct cw_open_opts *names,
+		struct cw_sums *sums);
+void cw_show_free(struct cw_show *s);
+
+/* In the order in which they ended; the call of a chain comes right before or after the chain. */
+void cw_show_call(struct cw_show *s, uint64_t slice_id, uint64_t ts);
+void cw_show_chain(struct cw_show *s, uint64_t chain_id, uint64_t slice_id, uint64_t ts);
+
+/* Print what is ready; all when it is over. The database is up to date. 0 or a negative errno. */
+int cw_show_ready(struct cw_show *s, const struct cw_trace *t, bool over);
+
+bool cw_show_waiting(const struct cw_show *s); /* something that ended is not printed yet */
+bool cw_show_enough(const struct cw_show *s);  /* as many as were asked for are printed */
+
+/* From the tables of cw_sums_write. */
+int cw_show_summary(struct cw_show *s);
+
 #endif

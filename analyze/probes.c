@@ -69,6 +69,7 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 	if (p->known || p->id != r->probe_id)
 		return 0;
 	p->known = true;
+	p->target = 0;
 	p->module_id = r->module_id;
 	p->flags = r->flags;
 	p->offset = r->offset;
@@ -77,7 +78,7 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 	return 0;
 }
 
-static bool is_target(const struct cw_trace *t, const struct cw_probe_info *p)
+static bool work_out_target(const struct cw_trace *t, const struct cw_probe_info *p)
 {
 	const struct cw_plan *plan = t->recorded ? t->recorded : t->plan;
 
@@ -97,9 +98,16 @@ static bool is_target(const struct cw_trace *t, const struct cw_probe_info *p)
 			   plan->hops[plan->nhops - 1].target_module);
 }
 
+bool cw_probe_is_target(const struct cw_trace *t, struct cw_probe_info *p)
+{
+	if (!p->target)
+		p->target = work_out_target(t, p) ? 1 : -1;
+	return p->target > 0;
+}
+
 static int flush(struct cw_trace *t)
 {
-	for (const struct cw_probe_info *p = t->probes->first; p; p = p->next) {
+	for (struct cw_probe_info *p = t->probes->first; p; p = p->next) {
 		char unknown[32];
 		uint64_t *w;
 
@@ -113,7 +121,7 @@ static int flush(struct cw_trace *t)
 		w[5] = !!(p->flags & CW_PROBE_HAS_RETURN);
 		w[6] = !!(p->flags & CW_PROBE_SINGLE_STEPPED);
 		w[7] = !!(p->flags & CW_PROBE_NO_FP);
-		w[8] = is_target(t, p);
+		w[8] = cw_probe_is_target(t, p);
 	}
 	return 0;
 }
