@@ -189,7 +189,7 @@ static int on_quiet(struct follow *f, uint64_t quiet_ms)
 
 static int read_all(struct follow *f)
 {
-	uint64_t last = now_ms(), interrupted = 0;
+	uint64_t quiet_ms = 0, interrupted = 0;
 	const struct cw_rec *rec;
 	int err = 0;
 
@@ -201,7 +201,8 @@ static int read_all(struct follow *f)
 		if (!cw_reader_wait(f->reader, WAIT_MS)) {
 			if (cw_reader_clean_end(f->reader))
 				break;
-			err = on_quiet(f, now_ms() - last);
+			quiet_ms += WAIT_MS;
+			err = on_quiet(f, quiet_ms);
 			continue;
 		}
 		if (cw_reader_next(f->reader, &rec, NULL) <= 0)
@@ -209,7 +210,7 @@ static int read_all(struct follow *f)
 		err = ingest(f, rec);
 		if (!err && cw_ingest_time(f->in) >= f->next_tick)
 			err = tick(f);
-		last = now_ms();
+		quiet_ms = 0;
 	}
 	return err ? err : ingest(f, NULL);
 }

@@ -440,6 +440,8 @@ bool cw_reader_wait(struct cw_reader *r, unsigned ms)
 	struct timespec until;
 
 	begin(r);
+	if (in_frame(r) && r->at < r->item->size)
+		return true;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ms / 1000;
 	until.tv_nsec += ms % 1000 * 1000000l;
