@@ -11,11 +11,13 @@
 
 #define KERNEL_RETURNS 64u           /* pending returns of a thread that the kernel keeps */
 #define OTHER_STACK    (64ull << 20) /* farther apart than this, stack pointers are of two stacks */
+#define LOOK_BACK      1024u         /* calls that a return is looked for among */
 
 struct cw_tcalls {
 	struct cw_call *c; /* outermost first */
 	size_t n, cap;
 	uint32_t pending; /* of those, with a return to come */
+	size_t last[2];   /* the innermost that may return, as index + 1, by kernel_limit */
 };
 
 struct cw_calls {
@@ -88,6 +90,15 @@ static const char *no_return_reason(const struct cw_trace *t, const struct cw_ca
 	return "longjmp";
 }
 
+static void drop_innermost(struct cw_tcalls *tc)
+{
+	const struct cw_call *c = &tc->c[--tc->n];
+
+	tc->pending -= c->has_return;
+	if (c->has_return || c->kernel_limit)
+		tc->last[c->kernel_limit] = c->outer;
+}
+
 /* End the innermost call without a return. */
 static void pop(struct cw_trace *t, struct cw_task *task, uint64_t ts, const char *how)
 {
@@ -103,8 +114,7 @@ static void pop(struct cw_trace *t, struct cw_task *task, uint64_t ts, const cha
 		write_slice(t, task, c, 0, reason,
 			    !strcmp(reason, "capture end") ||
 				    cw_loss_touches(t, c->ts, ts, CW_SCHED_TYPES | CW_CALL_TYPES));
-	tc->pending -= c->has_return;
-	tc->n--;
+	drop_innermost(tc);
 }
 
 static bool same_stack(uint64_t a, uint64_t b)
@@ -156,7 +166,11 @@ static int on_entry(struct cw_trace *t, const struct cw_probe_entry *r)
 	tc = task->calls;
 	pop_below(t, task, r->sp, r->h.ts);
 	pop_same(t, task, r);
-	cw_reserve(tc->c, tc->n, tc->cap);
+	/* Most threads are in one call or two: there may be a million of them. */
+	if (tc->n == tc->cap) {
+		tc->cap = tc->cap ? 2 * tc->cap : 1;
+		tc->c = cw_grow(tc->c, tc->cap, sizeof(*tc->c));
+	}
 	c = &tc->c[tc->n];
 	memset(c, 0, sizeof(*c));
 	c->slice_id = ++t->calls->slices;
@@ -176,10 +190,31 @@ static int on_entry(struct cw_trace *t, const struct cw_probe_entry *r)
 		cw_state_read(t, task, r->h.ts, &c->parts);
 	tc->n++;
 	tc->pending += c->has_return;
+	if (c->has_return || c->kernel_limit) {
+		c->outer = tc->last[c->kernel_limit];
+		tc->last[c->kernel_limit] = tc->n;
+	}
 	if (!c->has_return && !c->kernel_limit)
 		write_slice(t, task, c, 0, "not probed",
 			    cw_loss_touches(t, c->ts, c->ts, CW_SCHED_TYPES | CW_CALL_TYPES));
 	return cw_passes_call_begin(t, task, c);
+}
+
+/* The innermost call that a return with this stack pointer belongs to, as index + 1; 0 none. */
+static size_t returning(const struct cw_tcalls *tc, uint64_t sp, uint32_t probe_id)
+{
+	size_t found = 0, looked;
+
+	for (int limited = 0; limited < 2; limited++) {
+		looked = 0;
+		for (size_t i = tc->last[limited]; i && looked++ < LOOK_BACK;
+		     i = tc->c[i - 1].outer)
+			if (tc->c[i - 1].sp == sp && tc->c[i - 1].probe->id == probe_id) {
+				found = i > found ? i : found;
+				break;
+			}
+	}
+	return found;
 }
 
 static void on_return(struct cw_trace *t, const struct cw_probe_return *r)
@@ -196,17 +231,14 @@ static void on_return(struct cw_trace *t, const struct cw_probe_return *r)
 		return;
 	}
 	pop_below(t, task, sp, r->h.ts);
-	for (i = tc->n; i--;)
-		if (tc->c[i].sp == sp && tc->c[i].probe->id == r->probe_id &&
-		    (tc->c[i].has_return || tc->c[i].kernel_limit))
-			break;
-	if (i == SIZE_MAX) {
+	i = returning(tc, sp, r->probe_id);
+	if (!i) {
 		t->totals.unmatched_returns++;
 		return;
 	}
-	while (tc->n > i + 1)
+	while (tc->n > i)
 		pop(t, task, r->h.ts, NULL);
-	c = &tc->c[i];
+	c = &tc->c[i - 1];
 	c->end_ts = r->h.ts;
 	if (t->attribution) {
 		cw_state_read(t, task, r->h.ts, &now);
@@ -215,8 +247,7 @@ static void on_return(struct cw_trace *t, const struct cw_probe_return *r)
 	cw_passes_call_end(t, task, c, NULL);
 	write_slice(t, task, c, r->ret, NULL,
 		    cw_loss_touches(t, c->ts, r->h.ts, CW_SCHED_TYPES | CW_CALL_TYPES));
-	tc->pending -= c->has_return;
-	tc->n--;
+	drop_innermost(tc);
 }
 
 static void end_all(struct cw_trace *t, struct cw_task *task, uint64_t ts, const char *how)

@@ -3,7 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include "hash.h"
+
+uint64_t cw_hash_seed;
+
+__attribute__((constructor)) static void choose_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes from the kernel */
+
+	if (random)
+		memcpy(&cw_hash_seed, random, sizeof(cw_hash_seed));
+}
 
 static void out_of_memory(size_t size)
 {
@@ -40,19 +51,20 @@ char *cw_strndup(const char *s, size_t n)
 
 static void rehash(struct cw_htab *t, size_t nbuckets)
 {
-	struct cw_bucket *buckets = cw_zalloc(nbuckets * sizeof(*buckets));
+	struct cw_htab grown = *t;
 
+	grown.nbuckets = nbuckets;
+	grown.buckets = cw_zalloc(nbuckets * sizeof(*grown.buckets));
 	for (size_t i = 0; i < t->nbuckets; i++)
 		for (struct cw_hnode *n = t->buckets[i].first, *next; n; n = next) {
-			struct cw_bucket *b = &buckets[n->hash & (nbuckets - 1)];
+			struct cw_bucket *b = &grown.buckets[cw_htab_bucket(&grown, n->hash)];
 
 			next = n->next;
 			n->next = b->first;
 			b->first = n;
 		}
 	free(t->buckets);
-	t->buckets = buckets;
-	t->nbuckets = nbuckets;
+	*t = grown;
 }
 
 void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash)
@@ -61,7 +73,7 @@ void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash)
 
 	if (t->count >= t->nbuckets)
 		rehash(t, t->nbuckets ? 2 * t->nbuckets : 64);
-	b = &t->buckets[hash & (t->nbuckets - 1)];
+	b = &t->buckets[cw_htab_bucket(t, hash)];
 	n->hash = hash;
 	n->next = b->first;
 	b->first = n;
@@ -70,7 +82,7 @@ void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash)
 
 void cw_htab_remove(struct cw_htab *t, struct cw_hnode *n)
 {
-	struct cw_hnode **p = &t->buckets[n->hash & (t->nbuckets - 1)].first;
+	struct cw_hnode **p = &t->buckets[cw_htab_bucket(t, n->hash)].first;
 
 	while (*p && *p != n)
 		p = &(*p)->next;

@@ -26,11 +26,27 @@ struct cw_htab {
 
 #define cw_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
-/* Mix v into h; good enough for keys that nobody chooses to collide. */
-static inline uint64_t cw_hash(uint64_t h, uint64_t v)
+/* Mix v into h, the same in each run. */
+static inline uint64_t cw_mix(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ull;
 	return h ^ (h >> 32);
+}
+
+/* Another number in each run: captures cannot be made whose keys all collide. */
+extern uint64_t cw_hash_seed;
+
+/* Mix v into h, for hash tables. */
+static inline uint64_t cw_hash(uint64_t h, uint64_t v)
+{
+	return cw_mix(h ^ cw_hash_seed, v);
+}
+
+/* Bucket of a hash, which may be a number that the capture chose. */
+static inline size_t cw_htab_bucket(const struct cw_htab *t, uint64_t hash)
+{
+	return ((hash ^ cw_hash_seed) * 0x9e3779b97f4a7c15ull >> 32) & (t->nbuckets - 1);
 }
 
 void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash);
@@ -48,7 +64,7 @@ static inline struct cw_hnode *cw_htab_next(struct cw_hnode *n, uint64_t hash)
 /* First node with this hash; go on with cw_htab_next(n->next, hash). */
 static inline struct cw_hnode *cw_htab_first(const struct cw_htab *t, uint64_t hash)
 {
-	return t->nbuckets ? cw_htab_next(t->buckets[hash & (t->nbuckets - 1)].first, hash) : NULL;
+	return t->nbuckets ? cw_htab_next(t->buckets[cw_htab_bucket(t, hash)].first, hash) : NULL;
 }
 
 /* Memory, zeroed, or the end of the program with a sentence: nothing useful can be done without. */

@@ -162,12 +162,18 @@ static struct cw_task *thread_find(const struct cw_trace *t, uint32_t tid)
 	return NULL;
 }
 
+/* What tells of another incarnation may come late. */
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* The id does not mean p any more. */
 static void process_end(struct cw_trace *t, struct cw_proc *p, uint64_t ts)
 {
 	if (!p->ended) {
 		p->ended = true;
-		p->end_ts = ts;
+		p->end_ts = later(ts, p->start_ts);
 	}
 	if (p->current)
 		cw_htab_remove(&t->identity->processes, &p->by_pid);
@@ -256,7 +262,7 @@ void cw_task_gone(struct cw_trace *t, struct cw_task *task, uint64_t ts)
 		return;
 	cw_passes_task_gone(t, task);
 	if (!task->exited)
-		task->end_ts = ts;
+		task->end_ts = later(ts, task->start_ts);
 	task->gone = true;
 }
 

@@ -9,16 +9,22 @@
 #include "identity.h"
 #include "images.h"
 
-#define MAX_BLOB (512ull << 20)
+#define MAX_BLOB    (512ull << 20)
+#define MAX_PENDING (512ull << 20) /* bytes of payloads that are not complete, together */
+#define BIG_BLOB    (1u << 20)     /* not left waiting for other rows */
+#define MAX_MAPS    (8u << 20)     /* mappings known at a time: 256 MiB */
 
 struct map {
 	uint64_t start, end, pgoff;
 	uint32_t module_id;
 };
 
+/* What a process has mapped. A child shares it with its parent until one of them maps something. */
 struct cw_maps {
 	struct map *m; /* by address, without overlaps */
 	size_t n, cap;
+	unsigned refs;
+	uint64_t *total; /* mappings kept, of all processes */
 };
 
 struct module {
@@ -40,6 +46,7 @@ struct blob {
 
 struct cw_images {
 	struct cw_htab modules, blobs;
+	uint64_t pending;       /* bytes allocated for payloads that are not complete */
 	struct blob *all_blobs; /* to free them */
 	struct module *all_modules;
 };
@@ -113,24 +120,44 @@ static void map_add(struct cw_maps *m, struct map new)
 	map_insert(m, i, new);
 }
 
-struct cw_maps *cw_maps_inherit(const struct cw_maps *m)
+struct cw_maps *cw_maps_inherit(struct cw_maps *m)
 {
-	struct cw_maps *copy;
-
-	if (!m || !m->n)
-		return NULL;
-	copy = cw_zalloc(sizeof(*copy));
-	copy->m = cw_grow(NULL, m->n, sizeof(*m->m));
-	memcpy(copy->m, m->m, m->n * sizeof(*m->m));
-	copy->n = copy->cap = m->n;
-	return copy;
+	if (m)
+		m->refs++;
+	return m;
 }
 
 void cw_maps_free(struct cw_maps *m)
 {
-	if (m)
-		free(m->m);
+	if (!m || --m->refs)
+		return;
+	*m->total -= m->n;
+	free(m->m);
 	free(m);
+}
+
+/* The mappings of p, its own from now on; NULL when they are more than can be kept. */
+static struct cw_maps *own_maps(struct cw_trace *t, struct cw_proc *p)
+{
+	struct cw_maps *old = p->maps, *m;
+	size_t n = old && old->refs > 1 ? old->n : 0;
+
+	if (t->totals.mappings + n >= MAX_MAPS)
+		return NULL;
+	if (old && old->refs == 1)
+		return old;
+	m = cw_zalloc(sizeof(*m));
+	m->refs = 1;
+	m->total = &t->totals.mappings;
+	if (n) {
+		m->m = cw_grow(NULL, n, sizeof(*m->m));
+		memcpy(m->m, old->m, n * sizeof(*m->m));
+	}
+	m->n = m->cap = n;
+	t->totals.mappings += n;
+	cw_maps_free(old);
+	p->maps = m;
+	return m;
 }
 
 static bool same_map(const struct map *a, const struct map *b)
@@ -142,6 +169,7 @@ static bool same_map(const struct map *a, const struct map *b)
 static void on_map(struct cw_trace *t, const struct cw_map *r)
 {
 	struct map new = {r->start, r->end, r->pgoff, r->module_id};
+	struct cw_maps *m;
 	struct cw_proc *p;
 	uint64_t *w;
 	size_t i;
@@ -151,12 +179,17 @@ static void on_map(struct cw_trace *t, const struct cw_map *r)
 		return;
 	}
 	p = cw_proc_of(t, r->pid, r->h.ts);
-	if (!p->maps)
-		p->maps = cw_zalloc(sizeof(*p->maps));
-	i = map_at(p->maps, r->start);
-	if (i < p->maps->n && same_map(&p->maps->m[i], &new))
+	i = p->maps ? map_at(p->maps, r->start) : 0;
+	if (p->maps && i < p->maps->n && same_map(&p->maps->m[i], &new))
 		return;
-	map_add(p->maps, new);
+	m = own_maps(t, p);
+	if (!m) {
+		t->totals.bad++;
+		return;
+	}
+	t->totals.mappings -= m->n;
+	map_add(m, new);
+	t->totals.mappings += m->n;
 	w = cw_rows_put(t->rows, CW_ROW_MAPPING, 0);
 	w[0] = p->upid;
 	w[1] = r->h.ts;
@@ -233,7 +266,7 @@ static void on_module(struct cw_trace *t, const struct cw_module *r)
 
 static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t kind)
 {
-	uint64_t hash = cw_hash(module_id, kind);
+	uint64_t hash = cw_hash(cw_hash(0, module_id), kind);
 	struct blob *b;
 
 	for (struct cw_hnode *n = cw_htab_first(&im->blobs, hash); n;
@@ -262,6 +295,19 @@ static void write_blob(struct cw_trace *t, struct blob *b)
 	w[3] = b->have;
 	b->data = NULL;
 	b->done = true;
+	t->images->pending -= b->cap;
+	if (b->have >= BIG_BLOB)
+		cw_rows_sync(t->rows); /* an error shows at the end */
+}
+
+/* Too much was begun and not completed. */
+static void give_up(struct cw_trace *t, struct blob *b)
+{
+	t->totals.bad++;
+	t->images->pending -= b->cap;
+	free(b->data);
+	b->data = NULL;
+	b->done = true;
 }
 
 /* Pieces come in order; a piece that starts anew begins the payload again, a gap ends it. */
@@ -282,7 +328,15 @@ static void on_blob(struct cw_trace *t, const struct cw_blob *r)
 		return;
 	}
 	if (b->have + size > b->cap) {
-		b->cap = 2 * b->cap > b->have + size ? 2 * b->cap : b->have + size;
+		size_t cap = 2 * b->cap > b->have + size ? 2 * b->cap : b->have + size;
+
+		cap = cap < b->total ? cap : b->total;
+		if (t->images->pending - b->cap + cap > MAX_PENDING) {
+			give_up(t, b);
+			return;
+		}
+		t->images->pending += cap - b->cap;
+		b->cap = cap;
 		b->data = cw_grow(b->data, b->cap, 1);
 	}
 	if (size)

@@ -12,8 +12,8 @@ struct cw_maps;
 /* The module and file offset that address means in a process; false when no mapping covers it. */
 bool cw_maps_find(const struct cw_maps *m, uint64_t address, uint32_t *module_id, uint64_t *offset);
 
-/* A copy for a forked child; NULL when there is nothing to copy. */
-struct cw_maps *cw_maps_inherit(const struct cw_maps *m);
+/* What a forked child has of its parent; NULL when that is nothing. */
+struct cw_maps *cw_maps_inherit(struct cw_maps *m);
 void cw_maps_free(struct cw_maps *m);
 
 /* Path of a module; NULL when no record described it. */

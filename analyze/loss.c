@@ -108,6 +108,9 @@ uint64_t cw_loss_within(const struct cw_trace *t, uint64_t from, uint64_t to, ui
 		if (!count || b > *hi)
 			*hi = b;
 		count += r->count < UINT32_MAX ? r->count : UINT32_MAX;
+		/* The others can only add to the count. */
+		if (count > 1 && *lo == from && *hi == to)
+			break;
 	}
 	return count;
 }

@@ -15,7 +15,8 @@ bool cw_loss_touches(const struct cw_trace *t, uint64_t from, uint64_t to, uint6
 
 /*
  * How many records of these types may be missing between from and to on cpu (CW_ANY_CPU any), and
- * in which part of it: *lo to *hi, clipped. 0 leaves them alone. Unknown counts as plenty.
+ * in which part of it: *lo to *hi, clipped. 0 leaves them alone. Unknown counts as plenty; when all
+ * of it is covered, not all are counted.
  */
 uint64_t cw_loss_within(const struct cw_trace *t, uint64_t from, uint64_t to, uint64_t types,
 			uint32_t cpu, uint64_t *lo, uint64_t *hi);

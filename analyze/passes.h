@@ -32,6 +32,7 @@ struct cw_totals {
 	uint64_t events, by_type[64];
 	uint64_t late, unknown, bad;
 	uint64_t unmatched_returns;
+	uint64_t mappings; /* kept now */
 };
 
 /* What happens to the queue and the workers of a hop; view queue_event has the same of a capture.

@@ -6,9 +6,11 @@
 #include "images.h"
 #include "probes.h"
 
-#define DIRECT 4096u /* numbers found by index; the recorder counts from 0 */
+#define DIRECT     4096u /* numbers found by index; the recorder counts from 0 */
+#define MAX_PROBES 8192u /* more than a plan has: numbers beyond come from damaged records only */
 
 struct cw_probes {
+	struct cw_htab far; /* those with greater numbers */
 	struct cw_probe_info *first, *last;
 	size_t n;
 	struct cw_probe_info *direct[DIRECT];
@@ -19,19 +21,23 @@ struct cw_probe_info *cw_probe_first(const struct cw_trace *t)
 	return t->probes->first;
 }
 
+static struct cw_probe_info *find_far(const struct cw_probes *ps, uint32_t id)
+{
+	uint64_t hash = cw_hash(0, id);
+	struct cw_hnode *n = cw_htab_first(&ps->far, hash);
+
+	while (n && cw_container(n, struct cw_probe_info, by_id)->id != id)
+		n = cw_htab_next(n->next, hash);
+	return n ? cw_container(n, struct cw_probe_info, by_id) : NULL;
+}
+
 struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id)
 {
 	struct cw_probes *ps = t->probes;
-	struct cw_probe_info *p;
+	struct cw_probe_info *p = id < DIRECT ? ps->direct[id] : find_far(ps, id);
 
-	if (id < DIRECT && ps->direct[id])
-		return ps->direct[id];
-	for (p = ps->first; id >= DIRECT && p; p = p->next)
-		if (p->id == id)
-			return p;
-	/* Numbers beyond reason come from damaged records only: all of them are one probe. */
-	if (ps->n > 2 * DIRECT)
-		return ps->last;
+	if (p || ps->n > MAX_PROBES)
+		return p ?: ps->last;
 	p = cw_zalloc(sizeof(*p));
 	p->id = id;
 	if (ps->last)
@@ -42,6 +48,8 @@ struct cw_probe_info *cw_probe_of(struct cw_trace *t, uint32_t id)
 	ps->n++;
 	if (id < DIRECT)
 		ps->direct[id] = p;
+	else
+		cw_htab_insert(&ps->far, &p->by_id, cw_hash(0, id));
 	return p;
 }
 
@@ -143,6 +151,7 @@ static void release(struct cw_trace *t)
 		free(p->name);
 		free(p);
 	}
+	cw_htab_free(&ps->far);
 	free(ps);
 	t->probes = NULL;
 }

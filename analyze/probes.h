@@ -6,6 +6,7 @@
 #include "passes.h"
 
 struct cw_probe_info {
+	struct cw_hnode by_id;         /* when the number is great */
 	struct cw_probe_info *next;    /* in the order of first mention */
 	uint32_t id, module_id, flags; /* enum cw_probe_flags */
 	bool known;                    /* a probe record described it */

@@ -153,6 +153,8 @@ static bool first_seen(struct cw_trace *t, uint64_t id)
 static int event(struct cw_trace *t, const struct cw_rec *rec)
 {
 	const struct cw_stack *r = (const void *)rec;
+	size_t most = offsetof(struct cw_stack, frames[CW_MAX_FRAMES]);
+	size_t size = rec->size < most ? rec->size : most;
 	struct cw_stacks *st = t->stacks;
 	struct cw_proc *p;
 	struct waiting *x;
@@ -175,8 +177,9 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 	cw_reserve(st->waiting, st->nwaiting, st->waiting_cap);
 	x = &st->waiting[st->nwaiting++];
 	x->upid = p->upid;
-	x->rec = cw_grow(NULL, rec->size, 1);
-	memcpy(x->rec, r, rec->size);
+	x->rec = cw_grow(NULL, size, 1);
+	memcpy(x->rec, r, size);
+	x->rec->h.size = (uint16_t)size;
 	return 0;
 }
 

@@ -11,6 +11,10 @@
 #include "loss.h"
 #include "state.h"
 
+/* Threads of which is noted, on each CPU, who runs instead: for all of a crowd it would be
+ * quadratic. */
+#define MAX_WAITING 16u
+
 enum mode { UNSEEN, RUNNING, OFF };
 
 struct cw_tstate {
@@ -83,6 +87,8 @@ static void wait_on(struct cw_trace *t, struct cw_task *task, uint32_t cpu, uint
 	if (s->waits_on || cpu >= CW_CPU_NONE)
 		return;
 	c = cpu_of(t->states, cpu);
+	if (c->n == MAX_WAITING)
+		return;
 	cw_reserve(c->waiting, c->n, c->cap);
 	c->waiting[c->n++].task = task;
 	s->waits_on = cpu + 1;

@@ -20,6 +20,9 @@ struct cw_step {
 	uint32_t stage, hop;
 	unsigned doubt; /* why none matched */
 	bool handed;    /* the next hop was submitted in it */
+	/* The innermost call around it of a lower stage, as index + 1: any, and among those with a
+	 * link. */
+	size_t lower[2];
 	bool written;
 	uint64_t took; /* hops that it took a submission of, as bits */
 	bool done;     /* its work is over: that was told */
@@ -177,22 +180,40 @@ static void expire(struct cw_trace *t, uint32_t hop, uint64_t now)
 	}
 }
 
+/* From call i, an index + 1 as in cw_call.step_at, outwards to the first of a stage before this
+ * one. */
+static size_t lower_stage(const struct cw_task *task, size_t i, uint32_t stage, int linked)
+{
+	while (i && cw_call_at(task, i - 1)->step->stage >= stage)
+		i = cw_call_at(task, i - 1)->step->lower[linked];
+	return i;
+}
+
 /* The innermost target call around the thread that is of a stage before this one; matched ones
  * first. */
 static struct cw_call *around(const struct cw_task *task, uint32_t stage)
 {
-	struct cw_call *unmatched = NULL;
+	const struct cw_call *c = cw_call_at(task, cw_calls_depth(task) - 1);
+	size_t i = lower_stage(task, c->step_at[1], stage, 1);
 
-	for (size_t i = cw_calls_depth(task); i--;) {
-		struct cw_call *c = cw_call_at(task, i);
+	if (!i)
+		i = lower_stage(task, c->step_at[0], stage, 0);
+	return i ? cw_call_at(task, i - 1) : NULL;
+}
 
-		if (!c->step || c->step->stage >= stage)
-			continue;
-		if (c->step->link)
-			return c;
-		unmatched = unmatched ? unmatched : c;
+/* Tell the calls inside c what is around them. */
+static void note_around(const struct cw_task *task, struct cw_call *c)
+{
+	size_t depth = cw_calls_depth(task);
+	struct cw_step *s = c->step;
+
+	if (depth > 1)
+		memcpy(c->step_at, cw_call_at(task, depth - 2)->step_at, sizeof(c->step_at));
+	for (int linked = 0; s && linked < 2; linked++) {
+		s->lower[linked] = lower_stage(task, c->step_at[linked], s->stage, linked);
+		if (!linked || s->link)
+			c->step_at[linked] = depth;
 	}
-	return unmatched;
 }
 
 static void submit(struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
@@ -485,11 +506,14 @@ static int call_begin(struct cw_trace *t, struct cw_task *task, struct cw_call *
 	struct cw_stitch *st = started(t);
 	const struct cw_roles *r;
 
-	if (!st->hops.n || !c->probe->known)
+	if (!st->hops.n)
 		return 0;
-	r = cw_hops_roles(t, &st->hops, c->probe);
-	if (r->ntargets)
+	r = c->probe->known ? cw_hops_roles(t, &st->hops, c->probe) : NULL;
+	if (r && r->ntargets)
 		arrive(t, task, c, r);
+	note_around(task, c);
+	if (!r)
+		return 0;
 	if (r->nsources)
 		submit_all(t, task, c, r);
 	if (c->step && c->step->link && c->step->stage + 1 == st->hops.nstages && !c->has_return) {
