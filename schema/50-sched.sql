@@ -92,7 +92,8 @@ CREATE TABLE waker(
 	stack_id INTEGER
 );
 
--- Who had the CPU after the first (episode.ran_utid) while a traced thread waited in its run queue.
+-- Who had the CPU after the first (episode.ran_utid) while a traced thread waited in its run queue; noted of
+-- at most 16 threads a CPU at a time.
 CREATE TABLE ran_later(
 	-- Episode in which the thread waited.
 	offcpu_id INTEGER NOT NULL,
@@ -307,7 +308,8 @@ LEFT JOIN thread w ON w.utid = o.waker_utid
 LEFT JOIN syscall_name y ON y.syscall = o.waker_syscall
 WHERE o.waking_ts IS NOT NULL;
 
--- Who had the CPU while a traced thread waited in its run queue; idle time is left out.
+-- Who had the CPU while a traced thread waited in its run queue; idle time is left out, and so are waits that
+-- 16 threads shared already.
 CREATE VIEW ran_instead AS
 SELECT
 	-- Episode in which the thread waited.
