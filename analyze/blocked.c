@@ -81,7 +81,7 @@ static void reason_line(struct cw_text *t, sqlite3_stmt *s)
 		      cw_duration(ns, sqlite3_column_int64(s, 3)),
 		      cw_number(count, sqlite3_column_int64(s, 2)));
 	cw_field(t, CW_PLAIN, "%s", text_of(s, 1));
-	if (strcmp(text_of(s, 0), text_of(s, 1)))
+	if (strcmp(text_of(s, 0), text_of(s, 1)) != 0)
 		cw_field(t, CW_PLAIN, "[%s]", text_of(s, 0));
 	woken_by(t, s);
 	cw_line_end(t);
@@ -256,7 +256,7 @@ static int run(struct args *a, sqlite3 *db)
 		cw_say("no call has scheduler facts: record with --attribution");
 		return 1;
 	}
-	if (a->output && strcmp(a->output, "-")) {
+	if (a->output && strcmp(a->output, "-") != 0) {
 		out = fopen(a->output, "we");
 		if (!out) {
 			cw_say("cannot write %s: %s", a->output, strerror(errno));

@@ -432,7 +432,7 @@ static int run(struct args *a, sqlite3 *db)
 		cw_say("no hop was recorded: give one with --async-hop SOURCE,ARG,TARGET");
 		return 1;
 	}
-	if (a->output && strcmp(a->output, "-")) {
+	if (a->output && strcmp(a->output, "-") != 0) {
 		out = fopen(a->output, "we");
 		if (!out) {
 			cw_say("cannot write %s: %s", a->output, strerror(errno));

@@ -26,6 +26,12 @@ static const char *function_of(const struct suggesting *x, uint32_t node)
 	return x->data.probes[cw_sg_probe_of(node)].function;
 }
 
+/* NULL: the program itself. */
+static const char *module_of(const struct suggesting *x, uint32_t node)
+{
+	return x->data.probes[cw_sg_probe_of(node)].module;
+}
+
 static uint64_t calls_of(const struct suggesting *x, uint32_t node)
 {
 	return x->data.probes[cw_sg_probe_of(node)].calls;
@@ -62,7 +68,7 @@ static void print_members(const struct suggesting *x, struct cw_text *t, const c
 /* The recorder looks for functions in the program itself, where nothing else is said. */
 static void print_module(const struct suggesting *x, struct cw_text *t, uint32_t node)
 {
-	const char *module = x->data.probes[cw_sg_probe_of(node)].module;
+	const char *module = module_of(x, node);
 
 	if (!module)
 		return;
@@ -139,7 +145,7 @@ static void yaml_name(FILE *out, const char *name)
 
 static void yaml_module(const struct suggesting *x, FILE *out, const char *side, uint32_t node)
 {
-	const char *module = x->data.probes[cw_sg_probe_of(node)].module;
+	const char *module = module_of(x, node);
 
 	if (!module)
 		return;
@@ -154,11 +160,13 @@ static void print_plan(const struct suggesting *x, FILE *out)
 
 	for (stage = i = 0; in_order(x, &stage, &i); i++)
 		last = &x->groups.g[i];
+	if (!last)
+		return;
 	fputs("as a plan for --config:\n\ntarget:\n  function: ", out);
 	yaml_name(out, function_of(x, last->pair->target));
-	if (x->data.probes[cw_sg_probe_of(last->pair->target)].module) {
+	if (module_of(x, last->pair->target)) {
 		fputs("\n  module: ", out);
-		yaml_name(out, x->data.probes[cw_sg_probe_of(last->pair->target)].module);
+		yaml_name(out, module_of(x, last->pair->target));
 	}
 	fputs("\n\nhops:\n", out);
 	for (stage = i = 0; in_order(x, &stage, &i); i++) {
@@ -208,43 +216,68 @@ static const char tables[] =
 	" delay_max_ns, delay_average_ns, source_module, target_module);"
 	"CREATE TEMP TABLE suggestion_member(rank, side, function, arg, matched, calls)";
 
-static int insert(sqlite3 *db, const char *sql, const char *types, ...)
+struct cell {
+	enum { CELL_INT, CELL_REAL, CELL_TEXT } type;
+	int64_t i;
+	double d;
+	const char *s;
+};
+
+#define INT(value) \
+	{ \
+		.type = CELL_INT, .i = (int64_t)(value) \
+	}
+#define REAL(value) \
+	{ \
+		.type = CELL_REAL, .d = (value) \
+	}
+#define TEXT(value) \
+	{ \
+		.type = CELL_TEXT, .s = (value) \
+	}
+
+static int insert(sqlite3 *db, const char *sql, const struct cell *cells, int n)
 {
 	sqlite3_stmt *s = NULL;
 	int err = cw_prepare(db, &s, sql);
-	va_list ap;
 
 	if (err)
 		return err;
-	va_start(ap, types);
-	for (int i = 1; *types; types++, i++) {
-		if (*types == 's')
-			sqlite3_bind_text(s, i, va_arg(ap, const char *), -1, SQLITE_TRANSIENT);
-		else if (*types == 'd')
-			sqlite3_bind_double(s, i, va_arg(ap, double));
+	for (int i = 0; i < n; i++) {
+		if (cells[i].type == CELL_TEXT)
+			sqlite3_bind_text(s, i + 1, cells[i].s, -1, SQLITE_TRANSIENT);
+		else if (cells[i].type == CELL_REAL)
+			sqlite3_bind_double(s, i + 1, cells[i].d);
 		else
-			sqlite3_bind_int64(s, i, va_arg(ap, int64_t));
+			sqlite3_bind_int64(s, i + 1, cells[i].i);
 	}
-	va_end(ap);
 	sqlite3_step(s);
 	if (sqlite3_finalize(s) != SQLITE_OK)
 		return cw_fail(-EBADMSG, "cannot use the database: %s", sqlite3_errmsg(db));
 	return 0;
 }
 
+#define CELLS(cells) cells, sizeof(cells) / sizeof(*(cells))
+
 static int fill_members(const struct suggesting *x, sqlite3 *db, size_t rank, const char *side,
 			const struct cw_sg_member *list, size_t n)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct cell cells[] = {INT(rank),
+					     TEXT(side),
+					     TEXT(function_of(x, list[i].node)),
+					     INT(cw_sg_arg_of(list[i].node)),
+					     INT(list[i].matched),
+					     INT(calls_of(x, list[i].node))};
+
 		if (is_likely(x, &list[i]))
 			err = insert(
 				db,
 				"INSERT INTO temp.suggestion_member VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-				"issiii", (int64_t)rank, side, function_of(x, list[i].node),
-				(int64_t)cw_sg_arg_of(list[i].node), (int64_t)list[i].matched,
-				(int64_t)calls_of(x, list[i].node));
+				CELLS(cells));
+	}
 	return err;
 }
 
@@ -256,18 +289,30 @@ static int fill(const struct suggesting *x, sqlite3 *db)
 		const struct cw_sg_group *g = &x->groups.g[i];
 		const struct cw_sg_pair *p = g->pair;
 
+		const struct cell cells[] = {INT(i + 1),
+					     INT(g->stage),
+					     TEXT(function_of(x, p->source)),
+					     INT(cw_sg_arg_of(p->source)),
+					     TEXT(function_of(x, p->target)),
+					     INT(cw_sg_arg_of(p->target)),
+					     REAL(g->score),
+					     INT(p->n),
+					     INT(calls_of(x, p->source)),
+					     INT(calls_of(x, p->target)),
+					     INT(p->keys),
+					     INT(p->woken),
+					     INT(g->median_ns),
+					     INT(p->min_ns),
+					     INT(p->max_ns),
+					     INT(p->sum_ns / (double)p->n),
+					     TEXT(module_of(x, p->source)),
+					     TEXT(module_of(x, p->target))};
+
 		err = insert(
 			db,
 			"INSERT INTO temp.suggestion VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
 			" ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
-			"iisisidiiiiiiiiiss", (int64_t)(i + 1), (int64_t)g->stage,
-			function_of(x, p->source), (int64_t)cw_sg_arg_of(p->source),
-			function_of(x, p->target), (int64_t)cw_sg_arg_of(p->target), g->score,
-			(int64_t)p->n, (int64_t)calls_of(x, p->source),
-			(int64_t)calls_of(x, p->target), (int64_t)p->keys, (int64_t)p->woken,
-			g->median_ns, p->min_ns, p->max_ns, (int64_t)(p->sum_ns / (double)p->n),
-			x->data.probes[cw_sg_probe_of(p->source)].module,
-			x->data.probes[cw_sg_probe_of(p->target)].module);
+			CELLS(cells));
 		if (!err)
 			err = fill_members(x, db, i + 1, "before", g->sources, g->nsources);
 		if (!err)
@@ -401,7 +446,7 @@ static int run(struct args *a, sqlite3 *db)
 	FILE *out = stdout;
 	int found;
 
-	if (a->output && strcmp(a->output, "-")) {
+	if (a->output && strcmp(a->output, "-") != 0) {
 		out = fopen(a->output, "we");
 		if (!out) {
 			cw_say("cannot write %s: %s", a->output, strerror(errno));

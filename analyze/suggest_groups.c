@@ -249,7 +249,7 @@ static const struct cw_sg_pair *best(const struct deciding *x, double *score)
 		double now = p->n < MIN_CROSSINGS ? 0 : judge(x, p, alive(x, p));
 
 		now = floor(now / STEP + 0.001) * STEP;
-		if (now > 0 && (now > *score || (now == *score && rather(x, p, found))) &&
+		if (now > 0 && (now > *score || (found && now == *score && rather(x, p, found))) &&
 		    !is_kept(x, p)) {
 			*score = now;
 			found = p;
@@ -351,7 +351,7 @@ static bool is_same(struct deciding *x, const struct cw_sg_pair *p)
 			continue;
 		if (cw_sg_probe_of(p->source) == cw_sg_probe_of(g->pair->source) ||
 		    cw_sg_probe_of(p->target) == cw_sg_probe_of(g->pair->target)) {
-			g->others = cw_grow(g->others, g->nothers + 1, sizeof(*g->others));
+			g->others = cw_grow(g->others, g->nothers + 1, sizeof(void *));
 			g->others[g->nothers++] = p;
 		}
 		return true;
