@@ -117,6 +117,16 @@ static struct passed *passed_of(const struct value *v, uint32_t node)
 	return NULL;
 }
 
+static struct passed *oldest(const struct value *v)
+{
+	struct passed *p = NULL;
+
+	for (uint32_t i = 0; i < v->npassed; i++)
+		if (!p || v->passed[i].call < p->call)
+			p = &v->passed[i];
+	return p;
+}
+
 /* Note that the value was passed to node in this call. The oldest makes way when there are many. */
 static void pass(struct value *v, uint32_t node, uint32_t call)
 {
@@ -126,13 +136,10 @@ static void pass(struct value *v, uint32_t node, uint32_t call)
 		cw_reserve(v->passed, v->npassed, v->room);
 		p = &v->passed[v->npassed++];
 	}
-	if (!p) {
-		p = &v->passed[0];
-		for (uint32_t i = 1; i < v->npassed; i++)
-			if (v->passed[i].call < p->call)
-				p = &v->passed[i];
-	}
-	*p = (struct passed){node, call};
+	if (!p)
+		p = oldest(v);
+	if (p)
+		*p = (struct passed){node, call};
 }
 
 /* What has this value next is another thing. */
@@ -168,15 +175,15 @@ static struct cw_sg_pair *pair_of(struct counting *c, uint32_t source, uint32_t 
 	p->pair.target = target;
 	cw_htab_insert(&c->pairs, &p->by_nodes, hash);
 	if (!(c->s->npairs & (c->s->npairs - 1)))
-		c->s->pairs = cw_grow(c->s->pairs, c->s->npairs ? 2 * c->s->npairs : 1,
-				      sizeof(*c->s->pairs));
+		c->s->pairs =
+			cw_grow(c->s->pairs, c->s->npairs ? 2 * c->s->npairs : 1, sizeof(void *));
 	c->s->pairs[c->s->npairs++] = &p->pair;
 	return &p->pair;
 }
 
 static void note_key(struct cw_sg_pair *p, uint64_t value)
 {
-	uint64_t bit = cw_hash(cw_hash(0x3u, value), 0x11u) >> 20;
+	uint64_t bit = cw_mix(cw_mix(0x3u, value), 0x11u) >> 20;
 
 	p->bits[bit / 64 % (CW_SG_BITS / 64)] |= 1ull << bit % 64;
 }
@@ -373,7 +380,7 @@ void cw_sg_count(struct cw_sg_stats *s, const struct cw_sg_data *d)
 	for (size_t i = 0; i < d->ncalls; i++)
 		if (d->calls[i].utid >= c.nthreads)
 			c.nthreads = d->calls[i].utid + 1;
-	c.woken = cw_zalloc((c.nthreads + 1) * sizeof(*c.woken));
+	c.woken = cw_zalloc((c.nthreads + 1) * sizeof(void *));
 	c.called = cw_zalloc((c.nthreads + 1) * sizeof(*c.called));
 	find_shared(&c);
 	for (uint32_t i = 0; i < d->ncalls; i++)
