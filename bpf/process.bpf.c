@@ -9,12 +9,8 @@
 #include <bpf/bpf_core_read.h>
 #include "target.bpf.h"
 
-#define CW_FILENAME_MAX 256
-
-__noinline int cw_introduce(__u64 task, __u32 pid, __u32 tid, __u32 flags, __u64 ts)
-{
-	return cw_emit_thread((struct task_struct *)task, pid, tid, flags, NULL, ts);
-}
+#define CW_FILENAME_MAX   256
+#define CW_INITIAL_PID_NS 0xeffffffcu /* the kernel's fixed inode number of it */
 
 /* Process ids, as the recorder sees them, that it wants traced. */
 struct {
@@ -44,6 +40,31 @@ static __always_inline __u32 cw_recorder_pid(struct task_struct *task)
 	return 0;
 }
 
+/* Process ids as the recorder sees them, by the kernel's own: written where the two differ. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CW_MAX_PROCS);
+	__type(key, __u32);
+	__type(value, __u32);
+} rec_pids SEC(".maps");
+
+static __always_inline void cw_tell_pid(struct task_struct *task, __u32 pid)
+{
+	__u32 nr;
+
+	if (cfg.pid_ns == CW_INITIAL_PID_NS)
+		return;
+	nr = cw_recorder_pid(task);
+	bpf_map_update_elem(&rec_pids, &pid, &nr, BPF_ANY);
+}
+
+__noinline int cw_introduce(__u64 task, __u32 pid, __u32 tid, __u32 flags, __u64 ts)
+{
+	if (flags & CW_THREAD_TRACED)
+		cw_tell_pid((struct task_struct *)task, pid);
+	return cw_emit_thread((struct task_struct *)task, pid, tid, flags, NULL, ts);
+}
+
 /*
  * Run by the recorder over all threads once the other programs are attached: threads born
  * meanwhile were taken in by their parents. Tells the recorder the kernel-global pid, too.
@@ -65,6 +86,7 @@ int cw_seed(struct bpf_iter__task *ctx)
 	pid = BPF_CORE_READ(task, tgid);
 	tid = BPF_CORE_READ(task, pid);
 	*want = pid;
+	cw_tell_pid(task, pid);
 	if (!bpf_map_lookup_elem(&procs, &pid) && !cw_proc_add(task, pid))
 		return 0;
 	t = cw_thread_find(tid);

@@ -450,6 +450,14 @@ void cw_probes_text(void *probes, uint32_t pid, uint64_t start, uint64_t end)
 	bpf_map_update_elem(fd, &pid, &t, BPF_ANY);
 }
 
+uint32_t cw_probes_rec_pid(const struct cw_probes *pr, uint32_t global)
+{
+	uint32_t pid = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.rec_pids), &global, &pid);
+	return pid;
+}
+
 void cw_probes_stop(struct cw_probes *pr)
 {
 	pr->skel->bss->cw_stopped = 1;

@@ -25,6 +25,9 @@ int cw_probes_attach(struct cw_probes *pr, const struct cw_target *t, const stru
 int cw_probes_want(struct cw_probes *pr, uint32_t pid);
 /* Take in all threads of wanted processes that exist now. */
 int cw_probes_seed(struct cw_probes *pr);
+/* Id of a traced process as the recorder sees it; 0 when it does not. Outside the initial
+ * namespace. */
+uint32_t cw_probes_rec_pid(const struct cw_probes *pr, uint32_t global);
 /* Is any process traced still? */
 bool cw_probes_any_process(const struct cw_probes *pr);
 /* Kernel-global id of a wanted process; 0 when it was not found. */

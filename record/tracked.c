@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Keeps up with the traced processes: what is new about one is described once. Records carry
- * kernel-global ids; outside the initial PID namespace the recorder takes a process's id in its own
- * namespace for the one it sees itself, which is so for all that live in the same container.
+ * kernel-global ids; outside the initial PID namespace the BPF programs tell which process that is
+ * to the recorder, and one that it cannot see stays undescribed.
  */
 #include <stdlib.h>
-#include "idmap.h"
 #include "pidset.h"
 #include "snapshot.h"
 #include "tracked.h"
@@ -17,7 +16,6 @@ struct cw_tracked {
 	struct cw_pidset traced;  /* ids as the recorder sees them */
 	struct cw_pidset known;   /* described; kernel-global */
 	struct cw_pidset pending; /* to be described; kernel-global */
-	struct cw_idmap ns_ids;   /* id in the own namespace by kernel-global id */
 	uint32_t child;           /* of --exec, until it has executed its program; kernel-global */
 	bool initial_ns;
 };
@@ -42,19 +40,25 @@ struct cw_tracked *cw_tracked_new(struct cw_modules *m, struct cw_probes *pr,
 	return t;
 }
 
-/* The id that the recorder sees a process by. */
+/* The id that the recorder sees a process by; 0 when it does not. */
 static uint32_t seen_id(const struct cw_tracked *t, uint32_t global)
 {
-	uint32_t id = t->initial_ns ? 0 : cw_idmap_get(&t->ns_ids, global);
+	return t->initial_ns ? global : cw_probes_rec_pid(t->probes, global);
+}
 
-	return id ? id : global;
+/* True when it was not there before. */
+static bool add_traced(struct cw_tracked *t, uint32_t id)
+{
+	return id && cw_pidset_add(&t->traced, id);
 }
 
 static void describe(struct cw_tracked *t, uint32_t global)
 {
+	uint32_t id = seen_id(t, global);
+
 	cw_pidset_remove(&t->pending, global);
-	if (cw_pidset_add(&t->known, global))
-		cw_modules_snapshot(t->modules, seen_id(t, global), global);
+	if (cw_pidset_add(&t->known, global) && id)
+		cw_modules_snapshot(t->modules, id, global);
 }
 
 static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
@@ -63,10 +67,8 @@ static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
 
 	if (!(r->flags & CW_THREAD_TRACED))
 		return;
-	if (!t->initial_ns && r->ns_pid)
-		cw_idmap_put(&t->ns_ids, r->pid, r->ns_pid);
 	id = seen_id(t, r->pid);
-	if (cw_pidset_add(&t->traced, id) && cw_target_adopts(t->target)) {
+	if (add_traced(t, id) && cw_target_adopts(t->target)) {
 		/* First sight of a process that runs the file: its other threads, too. */
 		cw_probes_want(t->probes, id);
 		cw_probes_seed(t->probes);
@@ -92,7 +94,7 @@ static void on_exec(struct cw_tracked *t, const struct cw_exec *r)
 	}
 	if (r->pid == t->child)
 		t->child = 0;
-	cw_pidset_add(&t->traced, seen_id(t, r->pid));
+	add_traced(t, seen_id(t, r->pid));
 	/* What is mapped now comes from the kernel as well; this gets name and arguments. */
 	cw_pidset_remove(&t->known, r->pid);
 	describe(t, r->pid);
@@ -147,6 +149,5 @@ void cw_tracked_free(struct cw_tracked *t)
 	cw_pidset_free(&t->traced);
 	cw_pidset_free(&t->known);
 	cw_pidset_free(&t->pending);
-	cw_idmap_clear(&t->ns_ids);
 	free(t);
 }

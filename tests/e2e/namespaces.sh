@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A target in PID and mount namespaces of its own, whose program no one else can see: recorded from
+# outside, from inside, and from a namespace in between, in which all three ids differ.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+unshare -pfm --mount-proc true 2>/dev/null || skip "cannot make PID and mount namespaces"
+depth=$(awk '/^NSpid:/ { print NF - 1 }' /proc/self/status)
+hops=(--async-hop submit_async_task,1,function_to_trace,1 function_to_trace)
+
+# The first process of new namespaces: runs the workload from a file system that is mounted there only,
+# and stays until it may go, since all end with it.
+cat >"$tmp/inner.sh" <<'END'
+mount -t tmpfs none /mnt || exit 1
+cp "$1" /mnt/hidden_test
+/mnt/hidden_test --count 40 --start-file "$2/go" --truth "$2/ns.truth" &
+wait
+until [ -e "$2/end" ]; do sleep 0.01; done
+END
+# The same one namespace further in, with the recorder in between. The loop keeps its ids apart.
+cat >"$tmp/middle.sh" <<'END'
+for i in 1 2 3 4 5; do /bin/true; done
+unshare -pfm --mount-proc bash "$2/inner.sh" "$1" "$2" >"$2/target" 2>&1 &
+wrapper=$!
+until pid=$(pgrep -x hidden_test); do sleep 0.01; done
+echo "$pid" >"$2/middle.pid"
+"$3" -p "$pid" -o "$2/middle.cwc" "${@:4}" >"$2/middle.log" 2>&1
+echo $? >"$2/middle.status"
+touch "$2/end"
+wait $wrapper
+END
+start() { # SCRIPT ARGUMENTS...: sets $global, the target's pid here
+	rm -f "$tmp"/{go,end,ns.truth,target}
+	unshare -pfm --mount-proc bash "$@" >"$tmp/target" 2>&1 &
+	wrapper=$!
+	pids+=($wrapper)
+	wait_for pgrep -x hidden_test >/dev/null
+	global=$(pgrep -x hidden_test)
+	pids+=("$global")
+}
+end() { # NAME
+	wait $recorder
+	expect "$1: recorder's exit status" $? 0
+	: >"$tmp/end"
+	wait $wrapper
+	forget $recorder $wrapper "$global"
+}
+check() { # NAME PIDS: all hops, names, and the target's pids for the kernel, the recorder and itself
+	local name=$1
+	grep -q LOST "$tmp/$name.log" && fail "$name: $(grep LOST "$tmp/$name.log")"
+	cp "$tmp/ns.truth" "$tmp/$name.truth"
+	import "$name" || return
+	expect "$name: hops" "$(query "$name" "SELECT count(*) FROM hop h JOIN t.hop s ON s.key = h.key_int
+		AND abs(s.submit_ns - h.submit_ts) < 10000000")" 40
+	expect "$name: module" "$(query "$name" "SELECT DISTINCT m.path FROM probe JOIN module m USING(module_id)")" /mnt/hidden_test
+	at_least "$name: frames of main" "$(query "$name" "SELECT count(*) FROM callstack WHERE function = 'main'")" 1
+	at_least "$name: functions of the C library" \
+		"$(query "$name" "SELECT count(DISTINCT function) FROM callstack WHERE module LIKE 'libc.so%'")" 1
+	[ "$depth" = 1 ] || return # else even the outermost recorder does not know the kernel's ids
+	expect "$name: pids" "$(query "$name" "SELECT pid || ' ' || rec_pid || ' ' || ns_pid FROM process WHERE exe = '/mnt/hidden_test'")" "$2"
+	at_least "$name: threads with their own ids" \
+		"$(query "$name" "SELECT count(*) FROM thread WHERE name = 'hidden_test' AND ns_tid BETWEEN 1 AND 50 AND tid > 50")" 2
+}
+
+start "$tmp/inner.sh" "$workloads/trace_test" "$tmp"
+inside=$(awk '/^NSpid:/ { print $NF }' "/proc/$global/status")
+"$record" -p "$global" -o "$tmp/outside.cwc" "${hops[@]}" >"$tmp/outside.log" 2>&1 &
+recorder=$!
+pids+=($recorder)
+wait_for recorder_ready "$tmp/outside.log" $recorder
+: >"$tmp/go"
+end outside
+check outside "$global $global $inside"
+
+start "$tmp/inner.sh" "$workloads/trace_test" "$tmp"
+inside=$(awk '/^NSpid:/ { print $NF }' "/proc/$global/status")
+nsenter -t "$global" -p -m "$record" -p "$inside" -o "$tmp/inside.cwc" "${hops[@]}" >"$tmp/inside.log" 2>&1 &
+recorder=$!
+pids+=($recorder)
+wait_for recorder_ready "$tmp/inside.log" $recorder
+: >"$tmp/go"
+end inside
+check inside "$global $inside $inside"
+
+start "$tmp/middle.sh" "$workloads/trace_test" "$tmp" "$record" "${hops[@]}"
+inside=$(awk '/^NSpid:/ { print $NF }' "/proc/$global/status")
+wait_for grep -q recording "$tmp/middle.log"
+: >"$tmp/go"
+recorder=$wrapper
+end middle
+expect "middle: recorder's exit status" "$(cat "$tmp/middle.status")" 0
+[ "$(cat "$tmp/middle.pid")" != "$inside" ] || fail "middle: two ids are the same"
+check middle "$global $(cat "$tmp/middle.pid") $inside"
+finish
