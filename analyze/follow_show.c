@@ -178,14 +178,14 @@ static int print_blocks(struct cw_show *f)
 }
 
 /* Rendered stacks are kept: let them go when their names may have changed, or some are gone. */
-static int update_stacks(struct cw_show *f, const struct cw_trace *t, bool renamed)
+static int update_stacks(struct cw_show *f, const struct cw_trace *t, bool renamed, bool over)
 {
 	uint64_t stacks = t->totals.by_type[CW_STACK];
 	bool fresh = stacks != f->stacks;
 
 	f->stacks = stacks;
 	if (f->r->format == CW_FORMAT_JSONL)
-		return renamed || fresh ? cw_report_json_update(f->r->db, renamed) : 0;
+		return renamed || fresh || over ? cw_report_json_update(f->r->db, renamed) : 0;
 	if (!renamed)
 		return 0;
 	cw_blocks_free(f->blocks);
@@ -257,7 +257,7 @@ int cw_show_ready(struct cw_show *f, const struct cw_trace *t, bool over)
 	renamed = update_names(f);
 	ready = hold_back(f, t, t->last_ts, over);
 	f->ready = ready < t->last_ts ? ready : t->last_ts;
-	err = update_stacks(f, t, renamed);
+	err = update_stacks(f, t, renamed, over);
 	return err ? err : print_items(f, ready);
 }
 
