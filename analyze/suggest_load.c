@@ -8,6 +8,8 @@
 #include "say.h"
 #include "suggest_pairs.h"
 
+#define MAX_THREADS (1 << 22)
+
 static const char probe_query[] =
 	"SELECT p.probe_id, p.function, count(s.slice_id), count(DISTINCT s.utid),"
 	" coalesce(avg(s.oncpu_ns), avg(s.dur), -1),"
@@ -131,16 +133,18 @@ static uint32_t call_number(const struct cw_sg_data *d, const int64_t *ids, int6
 static int call_row(struct cw_sg_data *d, sqlite3_stmt *s)
 {
 	uint32_t probe = probe_index(d, sqlite3_column_int64(s, 2));
+	int64_t utid = sqlite3_column_int64(s, 3);
 	struct cw_sg_call *c;
 
-	if (probe == UINT32_MAX)
+	/* Threads are numbered from 1; a database that says otherwise was not made by import. */
+	if (probe == UINT32_MAX || utid < 0 || utid > MAX_THREADS)
 		return 0;
 	ADD(d->calls, d->ncalls);
 	ADD(d->ids, d->ncalls);
 	c = &d->calls[d->ncalls];
 	c->ts = sqlite3_column_int64(s, 1);
 	c->probe = probe;
-	c->utid = (uint32_t)sqlite3_column_int64(s, 3);
+	c->utid = (uint32_t)utid;
 	c->upid = (uint32_t)sqlite3_column_int64(s, 4);
 	if (sqlite3_column_type(s, 5) != SQLITE_NULL)
 		c->parent = call_number(d, d->ids, sqlite3_column_int64(s, 5));
