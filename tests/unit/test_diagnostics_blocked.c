@@ -267,6 +267,7 @@ static void test_sums(void **state)
 			    "2 2");
 	/* A call of unknown parts does not count. */
 	call(1, 5000, 77, 0);
+	slept(5010, 20, 0, "nanosleep", 0, 0, 0, NULL);
 	run("UPDATE slice SET oncpu_ns = NULL WHERE dur = 77");
 	assert_string_equal(text("SELECT sum(ns) FROM function_reason WHERE function = 'outer'"),
 			    "1000");
