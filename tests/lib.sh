@@ -189,6 +189,7 @@ check_chains() { # NAME
 	busy && disturbed=1
 	cp "$tmp/$name.db" "$tmp/$name.work.db"
 	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$name.truth.db' AS t" \
+		-cmd "PRAGMA temp_store = memory" \
 		-cmd ".parameter set :disturbed $disturbed" \
 		"$tmp/$name.work.db" \
 		<"$here/e2e/chains.sql" >"$tmp/$name.figures" || fail "$name: the comparison failed"

@@ -2,7 +2,6 @@
 -- Hold the chains of an imported capture against the truth (attached as t). Prints lines
 -- WHAT|GOT|RELATION|LIMIT. The capture holds the whole run of the workload.
 
-PRAGMA temp_store = memory;
 CREATE TEMP TABLE h AS SELECT * FROM main.hop;
 CREATE INDEX temp.h_at ON h(target_tid, target, start_ts);
 CREATE TEMP TABLE off AS
@@ -82,6 +81,6 @@ SELECT 'work: p99 error, ns',
 	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
 	'<=', 1000000;
 -- Time that a hypervisor stole, or a scheduler under load took to choose (it charges the thread it
--- chose), is excepted: there up to 4 of 100 may be off.
+-- chose), is excepted: there up to 10 of 100 may be off.
 SELECT 'on-CPU off by more than 50 us or 2 %, of 100',
-	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', CASE WHEN :disturbed > 0 THEN 4 ELSE 1 END;
+	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', CASE WHEN :disturbed > 0 THEN 10 ELSE 1 END;
