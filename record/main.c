@@ -4,11 +4,9 @@
  * into err; only this file prints it.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 #include "capture.h"
@@ -19,6 +17,7 @@
 #include "findsym.h"
 #include "losses.h"
 #include "header_keys.h"
+#include "interrupt.h"
 #include "modules.h"
 #include "options.h"
 #include "output.h"
@@ -56,33 +55,10 @@ static void say(const char *text)
 	fprintf(stderr, "callweave-record: %s\n", text);
 }
 
-/* The first signal stops the recording, which is then finished; a second one ends the program. */
 static int step_signals(struct recording *r)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
-	return r->signal_fd < 0 ? -errno : 0;
-}
-
-static void second_signal_kills(struct recording *r)
-{
-	struct signalfd_siginfo si;
-	sigset_t set;
-
-	if (r->reason == CW_END_SIGNAL && read(r->signal_fd, &si, sizeof(si)) < 0)
-		return;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	r->signal_fd = cw_interrupt_init();
+	return r->signal_fd < 0 ? r->signal_fd : 0;
 }
 
 static int step_privilege(struct recording *r)
@@ -94,7 +70,11 @@ static int step_privilege(struct recording *r)
 
 static int step_target(struct recording *r)
 {
-	return cw_target_open(&r->target, &r->opt, r->err);
+	int rc = cw_target_open(&r->target, &r->opt, r->err);
+
+	if (r->target.child)
+		cw_interrupt_child(cw_child_pid(r->target.child));
+	return rc;
 }
 
 static int step_points(struct recording *r)
@@ -216,9 +196,10 @@ static int step_finish(struct recording *r)
 	int rc = r->reason < 0 ? r->reason : 0;
 	struct cw_writer_stats st;
 
-	second_signal_kills(r);
+	cw_interrupt_next_kills();
 	cw_probes_stop(r->probes);
 	cw_child_stop(r->target.child);
+	cw_interrupt_child(0);
 	if (!rc)
 		rc = cw_drain_rest(r->drain);
 	if (!rc)

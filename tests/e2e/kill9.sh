@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 
-"$workloads/queue_bench" --seconds 60 --rate 20000 >"$tmp/out" &
+"$workloads/queue_bench" --seconds 1000 --rate 20000 >"$tmp/out" &
 target=$!
 pids+=($target)
 wait_for grep -q PID "$tmp/out"
@@ -25,27 +25,57 @@ for ((i = 0; i < 10; i++)); do
 	last=$(sqlite3 "$tmp/k.db" "SELECT max(ts) / 1000000 FROM slice")
 	missing=$((killed - ${last:-0}))
 	[ $missing -gt $worst ] && worst=$missing
-	at_most "kill $i: ms missing before it" "$missing" 250
+	# Who gets no CPU writes nothing: where many others want it, the limit says little.
+	at_most "kill $i: ms missing before it" "$missing" "$(busy && echo 1000 || echo 250)"
 	at_least "kill $i: calls in the file" "$(sqlite3 "$tmp/k.db" "SELECT count(*) FROM slice")" 2000
 	[ -s "$tmp/import" ] || fail "kill $i: import does not say that the file ends early"
 	rm -f "$tmp/k.cwc" "$tmp/k.db"
 done
 note "at most $worst ms missing in 10 kills"
 
-# A second Ctrl-C ends at once, and the file is still readable. The first closes the file.
-for times in 1 2; do
-	start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item
-	recorder=$recorder_pid
-	sleep 0.5
-	kill -INT $recorder
-	[ $times = 2 ] && kill -INT $recorder 2>/dev/null
-	wait $recorder
-	status=$?
-	forget $recorder
-	[ $times = 2 ] || expect "exit status after Ctrl-C" $status 0
-	"$analyze" import "$tmp/c.cwc" -o "$tmp/c.db" >"$tmp/import" 2>&1 || fail "$times Ctrl-C: $(cat "$tmp/import")"
-	at_least "$times Ctrl-C: calls" "$(sqlite3 "$tmp/c.db" "SELECT count(*) FROM slice")" 500
-	[ $times = 2 ] || "$analyze" dump --validate "$tmp/c.cwc" >"$tmp/valid" 2>&1 || fail "Ctrl-C: $(tail -n 3 "$tmp/valid")"
-	rm -f "$tmp/c.cwc" "$tmp/c.db"
-done
+# Ctrl-C closes the file.
+start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item
+sleep 0.5
+kill -INT $recorder_pid
+wait $recorder_pid
+expect "exit status after Ctrl-C" $? 0
+forget $recorder_pid
+"$analyze" import "$tmp/c.cwc" -o "$tmp/c.db" >"$tmp/import" 2>&1 || fail "Ctrl-C: $(cat "$tmp/import")"
+at_least "Ctrl-C: calls" "$(sqlite3 "$tmp/c.db" "SELECT count(*) FROM slice")" 500
+"$analyze" dump --validate "$tmp/c.cwc" >"$tmp/valid" 2>&1 || fail "Ctrl-C: $(tail -n 3 "$tmp/valid")"
+
+# A recorder that cannot close the file, because who reads the pipe reads nothing for a while: a second
+# Ctrl-C ends it at once, and what it had written is readable. So does the target that it started.
+mkfifo "$tmp/pipe"
+: >"$tmp/copy.cwc"
+(
+	exec 9<"$tmp/pipe"
+	while [ "$(stat -c %s "$tmp/copy.cwc")" -lt 300000 ]; do
+		dd bs=16k count=1 <&9 >>"$tmp/copy.cwc" 2>/dev/null
+	done
+	while [ ! -e "$tmp/ended" ]; do sleep 0.05; done
+	cat <&9 >>"$tmp/copy.cwc"
+) &
+reader=$!
+start_recorder "$tmp/log" -o "$tmp/pipe" --async-hop submit_item,2,handle_item,1 \
+	--exec "$workloads/queue_bench" handle_item -- --seconds 100 --rate 20000 --truth "$tmp/second"
+child=$(pgrep -P $recorder_pid)
+copied() { [ "$(stat -c %s "$tmp/copy.cwc")" -ge 300000 ]; }
+wait_for copied
+sleep 1.5 # the pipe is full, and the recorder waits
+kill -INT $recorder_pid
+sleep 0.5
+kill -0 $recorder_pid || fail "the recorder ended by the first Ctrl-C, although it could not write"
+began=$(date +%s%N)
+kill -INT $recorder_pid
+wait $recorder_pid
+expect "exit status after a second Ctrl-C" $? 130
+at_most "ms that the second Ctrl-C took" $((($(date +%s%N) - began) / 1000000)) 1000
+forget $recorder_pid
+gone() { ! kill -0 "$child"; }
+wait_for gone
+: >"$tmp/ended"
+wait $reader
+"$analyze" import "$tmp/copy.cwc" -o "$tmp/copy.db" >"$tmp/import" 2>&1 || fail "second Ctrl-C: $(cat "$tmp/import")"
+at_least "second Ctrl-C: calls" "$(sqlite3 "$tmp/copy.db" "SELECT count(*) FROM slice")" 2000
 finish
