@@ -268,11 +268,12 @@ static int call_summary(struct cw_report *r, struct cw_text *t)
 	if (err)
 		return err;
 	while (sqlite3_step(s) == SQLITE_ROW) {
-		if (first) {
-			cw_line_begin(t, 0, CW_BOLD, r->async ? "calls without a chain" : "calls");
+		if (first && r->async) {
+			cw_line_begin(t, 0, CW_BOLD, "calls without a chain");
 			cw_line_end(t);
-			latency_header(t);
 		}
+		if (first)
+			latency_header(t);
 		first = false;
 		latency_row(t, s, (const char *)sqlite3_column_text(s, 1));
 	}

@@ -8,9 +8,9 @@ seconds=${FOLLOW_SECONDS:-10}
 hop=(--async-hop submit_item,2,handle_item,1 handle_item)
 
 # ---- flat memory and equality -------------------------------------------------------------------
-# What is compared of a long run: a chain in 60 bytes.
+# What is compared of a long run: of each chain its number, times and what became of it.
 short() {
-	sed -n 's/^{"type":"\(c[a-z]*\)".*"pid":\([0-9]*\),"tid":\([0-9]*\).*"duration_ns":\([0-9]*\).*"key":"\([0-9a-fx]*\)".*"chain_id":\([0-9]*\),"start_ts":\([0-9]*\),"end_ts":\([0-9]*\),"total_ns":\([0-9]*\).*"complete":\([a-z]*\),"flags":"\([^"]*\)".*/\1 \2 \3 \4 \5 \6 \7 \8 \9/p'
+	LC_ALL=C awk -F'"chain_id":' 'NF > 1 { print substr($2, 1, 200) }'
 }
 if [ "$seconds" -gt 60 ]; then shown=short; else shown=cat; fi
 
@@ -19,8 +19,8 @@ mkfifo "$tmp/stream"
 	--truth "$tmp/f.truth" 2>"$tmp/f.log" || echo "recorder failed" >>"$tmp/f.log") |
 	tee "$tmp/f.cwc" >"$tmp/stream" &
 pids+=($!)
-"$analyze" follow - --format jsonl <"$tmp/stream" 2>"$tmp/f.err" > >(tee >(grep '"type":"summary"' >"$tmp/f.summary") |
-	grep '"type":"c' | $shown >"$tmp/f.jsonl") &
+"$analyze" follow - --format jsonl <"$tmp/stream" 2>"$tmp/f.err" > >(tee >(LC_ALL=C grep '^{"type":"summary"' >"$tmp/f.summary") |
+	LC_ALL=C grep '^{"type":"c' | $shown >"$tmp/f.jsonl") &
 follower=$!
 pids+=($follower)
 samples=()
@@ -60,8 +60,8 @@ else
 fi
 
 TMPDIR=$tmp "$analyze" import "$tmp/f.cwc" -o "$tmp/f.db" 2>"$tmp/import.err" || fail "import: $(cat "$tmp/import.err")"
-SQLITE_TMPDIR=$tmp "$analyze" report "$tmp/f.db" --format jsonl 2>/dev/null | tee >(grep '"type":"summary"' >"$tmp/r.summary") |
-	grep '"type":"c' | $shown >"$tmp/r.jsonl"
+SQLITE_TMPDIR=$tmp "$analyze" report "$tmp/f.db" --format jsonl 2>/dev/null | tee >(LC_ALL=C grep '^{"type":"summary"' >"$tmp/r.summary") |
+	LC_ALL=C grep '^{"type":"c' | $shown >"$tmp/r.jsonl"
 for of in f r; do
 	LC_ALL=C sort -T "$tmp" "$tmp/$of.jsonl" -o "$tmp/$of.jsonl"
 done
