@@ -11,6 +11,8 @@ says() {
 	shift 2
 	timeout 30 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	got=$?
+	# Which events contradict each other depends on the machine: it is not what is asked here.
+	sed -i "/records were lost .*(contradiction)\$/d" "$tmp/err"
 	lines=$(wc -l <"$tmp/err")
 	[ $got = "$status" ] || fail "$*: exit status $got, wanted $status: $(cat "$tmp/err")"
 	grep -qiE -- "$pattern" "$tmp/err" || fail "$*: no '$pattern' in: $(cat "$tmp/err")"
@@ -109,6 +111,7 @@ fi
 # A reader that goes away is no error worth a word.
 "$analyze" sql "$tmp/good.cwc" 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT i FROM n' \
 	2>"$tmp/err" | head -n 1 >/dev/null
+sed -i "/records were lost .*(contradiction)\$/d" "$tmp/err"
 [ -s "$tmp/err" ] && fail "a closed pipe is complained about: $(cat "$tmp/err")"
 
 # A disk that fills up while importing.
