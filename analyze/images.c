@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "identity.h"
 #include "images.h"
+#include "stacks.h"
 
 #define MAX_BLOB    (512ull << 20)
 #define MAX_PENDING (512ull << 20) /* bytes of payloads that are not complete, together */
@@ -287,8 +288,10 @@ static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t k
 static void write_blob(struct cw_trace *t, struct blob *b)
 {
 	static const char *const kinds[] = {"unknown", "symbols", "elf", "vdso", "perf map"};
-	uint64_t *w = cw_rows_put(t->rows, CW_ROW_BLOB, 0);
+	uint64_t *w;
 
+	cw_stacks_payload(t, b->module_id, b->kind, b->data, b->have);
+	w = cw_rows_put(t->rows, CW_ROW_BLOB, 0);
 	w[0] = b->module_id;
 	w[1] = cw_word(kinds[b->kind < sizeof(kinds) / sizeof(*kinds) ? b->kind : 0]);
 	w[2] = (uint64_t)(uintptr_t)b->data;

@@ -42,7 +42,7 @@ struct cw_ingest {
 #define SORTED \
 	(CW_EVENT_TYPES | CW_TYPE_BIT(CW_LOST) | CW_TYPE_BIT(CW_PROCESS) | \
 	 CW_TYPE_BIT(CW_PROCESS_ARGS) | CW_TYPE_BIT(CW_THREAD) | CW_TYPE_BIT(CW_MAP) | \
-	 CW_TYPE_BIT(CW_STACK))
+	 CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS))
 
 static int sorted(void *arg, const struct cw_rec *rec)
 {
@@ -87,6 +87,7 @@ int cw_ingest_new(struct cw_ingest **out, sqlite3 *db, const struct cw_ingest_op
 	t->restitch = o->plan != NULL;
 	t->max_age_ns = o->max_age_ns;
 	t->watch = o->watch;
+	t->places = o->places;
 	in->live = o->watch != NULL;
 	t->attribution = true;
 	t->futex_syscalls[0] = cw_syscall_number(o->arch, "futex");

@@ -13,12 +13,15 @@
 struct cw_ingest;
 struct cw_trace;
 struct cw_watch;
+struct cw_source_places;
 
 struct cw_ingest_opts {
 	const struct cw_plan *plan;   /* stitch by this instead of the capture's; NULL */
 	uint64_t max_age_ns;          /* 0: the plan's */
 	const char *arch;             /* machine name of the capture */
 	const struct cw_watch *watch; /* set: the capture is followed; see cw_ingest_sync */
+	/* Where files to unwind by are looked for, kept by the caller; NULL nowhere. */
+	const struct cw_source_places *places;
 };
 
 /* Create the tables in db, which is empty, and take it over until cw_ingest_finish. */

@@ -26,6 +26,7 @@ struct cw_probes;
 struct cw_states;
 struct cw_calls;
 struct cw_stitch;
+struct cw_source_places;
 
 /* Counted on the way; finish writes them to capture_info. */
 struct cw_totals {
@@ -84,6 +85,8 @@ struct cw_trace {
 		*watch; /* NULL unless the capture is followed: then it may never end */
 	uint32_t epoch; /* of the references, by the newest chunk */
 	struct cw_totals totals;
+	/* Where files to unwind by are looked for; NULL nowhere. */
+	const struct cw_source_places *places;
 	struct cw_identity *identity;
 	struct cw_images *images;
 	struct cw_stacks *stacks;

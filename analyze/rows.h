@@ -27,8 +27,8 @@
 	X(MAPPING, "iiiiii", "INSERT INTO mapping(upid, ts, start, end, pgoff, module_id)") \
 	X(BLOB, "isb", "INSERT OR REPLACE INTO module_blob(module_id, kind, data)") \
 	X(KSYM, "iit", "INSERT OR IGNORE INTO kernel_symbol(start, end, name)") \
-	X(STACK, "iisiiii", "INSERT OR REPLACE INTO stack(stack_id, upid, kind, frame_count, truncated, " \
-		"caller_only, failed)") \
+	X(STACK, "iisiiiiiiiss", "INSERT OR REPLACE INTO stack(stack_id, upid, kind, frame_count, " \
+		"truncated, caller_only, failed, complete, repaired, broken, unwound_by, problem)") \
 	X(STACK_FRAME, "iii", "INSERT OR REPLACE INTO stack_frame(stack_id, depth, frame_id)") \
 	X(FRAME, "iiiii", "INSERT INTO frame(frame_id, module_id, rel_pc, address, is_return)") \
 	X(PROBE, "itiiiiiii", "INSERT OR REPLACE INTO probe(probe_id, function, module_id, offset, " \

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Owns distinct stacks and distinct code addresses. A user address is resolved by what the process
- * has mapped at that moment; when nothing covers it, the mapping may still be on its way, so such
- * stacks wait a little before they are written. Must not know symbols.
+ * has mapped at that moment; when nothing covers it, the mapping may still be on its way, as may be
+ * what a module is unwound by: such stacks wait a little before they are written. Must not know
+ * symbols.
  */
 #include <stdlib.h>
 #include "capture.h"
 #include "identity.h"
 #include "images.h"
 #include "stacks.h"
+#include "unwind_modules.h"
 
 #define WAIT_NS     2000000000ull
 #define NO_MODULE   INT64_MIN
-#define MAX_WAITING 4096u
+#define MAX_WAITING (64u << 20) /* bytes of stacks that wait */
+#define MAX_SAVED   64u         /* stack_regs records whose stack did not come yet */
 
 struct frame {
 	struct cw_hnode by_place;
@@ -28,9 +31,15 @@ struct seen {
 	uint32_t epoch;
 };
 
-/* A stack that waits for mappings. */
-struct waiting {
+/* A stack and what was saved of it; begin and end may be NULL. */
+struct parts {
 	struct cw_stack *rec;
+	struct cw_stack_regs *begin, *end;
+};
+
+/* A stack that waits for mappings or unwind information. */
+struct waiting {
+	struct parts parts;
 	uint64_t upid;
 };
 
@@ -40,7 +49,12 @@ struct cw_stacks {
 	struct seen *all_stacks;
 	uint64_t nframes;
 	struct waiting *waiting;
-	size_t nwaiting, waiting_cap;
+	size_t nwaiting, waiting_cap, waiting_bytes;
+	struct cw_stack_regs *saved[MAX_SAVED]; /* the newest; the oldest makes room */
+	unsigned next_saved;
+	struct cw_unwind_modules *modules;
+	uint64_t modules_known; /* when the waiting ones were last tried */
+	struct cw_unwound out;
 };
 
 static uint64_t frame_id(struct cw_trace *t, int64_t module, uint64_t rel_pc, uint64_t address,
@@ -73,63 +87,141 @@ static uint64_t frame_id(struct cw_trace *t, int64_t module, uint64_t rel_pc, ui
 	return f->id;
 }
 
-/* Addresses of a stack, the caller put in where the walk lost it. Returns how many. */
-static size_t addresses(const struct cw_stack *r, uint64_t *a)
-{
-	size_t n = (r->h.size - offsetof(struct cw_stack, frames)) / sizeof(r->frames[0]), k = 0;
+/* ---- writing ------------------------------------------------------------------------------------
+ */
 
-	if (n > CW_MAX_FRAMES)
-		n = CW_MAX_FRAMES;
-	for (size_t i = 0; i < n; i++) {
-		a[k++] = r->frames[i];
-		if (!i && r->flags & CW_STACK_ENTRY && r->caller &&
-		    !(n > 1 && r->frames[1] == r->caller))
-			a[k++] = r->caller;
+static void write_frames(struct cw_trace *t, uint64_t stack_id, const struct cw_unwound *u,
+			 const struct cw_maps *maps, bool kernel)
+{
+	for (unsigned i = 0; i < u->n; i++) {
+		uint64_t rel_pc = u->pc[i], *w;
+		int64_t module = kernel ? CW_MODULE_KERNEL : NO_MODULE;
+		uint32_t found;
+
+		if (!kernel && cw_maps_find(maps, u->pc[i], &found, &rel_pc))
+			module = found;
+		w = cw_rows_put(t->rows, CW_ROW_STACK_FRAME, 0);
+		w[0] = stack_id;
+		w[1] = i;
+		w[2] = frame_id(t, module, rel_pc, u->pc[i], !u->exact[i]);
 	}
-	return k;
 }
 
-static bool covered(const struct cw_maps *maps, const struct cw_stack *r)
+static const char *how(const struct cw_unwound *u)
 {
-	uint64_t a[CW_MAX_FRAMES + 1], offset;
-	size_t n = addresses(r, a);
+	if (u->by_rules)
+		return u->by_fp ? "both" : "unwind tables";
+	return u->by_fp ? "frame pointers" : NULL;
+}
+
+static void write_stack(struct cw_trace *t, const struct cw_stack *r, const struct cw_unwound *u,
+			const struct cw_maps *maps, uint64_t upid)
+{
+	bool kernel = r->flags & CW_STACK_KERNEL;
+	const char *by = kernel ? NULL : how(u);
+	uint64_t *w;
+
+	write_frames(t, r->id, u, maps, kernel);
+	w = cw_rows_put(t->rows, CW_ROW_STACK,
+			(kernel ? 1 << 1 : 0) | !by << 10 | !u->problem << 11);
+	w[0] = r->id;
+	w[1] = upid;
+	w[2] = cw_word(kernel ? "kernel" : "user");
+	w[3] = u->n;
+	w[4] = u->truncated;
+	w[5] = r->flags & CW_STACK_NO_FP && !u->by_rules;
+	w[6] = !!(r->flags & CW_STACK_FAILED);
+	w[7] = u->complete;
+	w[8] = u->repaired;
+	w[9] = u->broken;
+	w[10] = cw_word(by);
+	w[11] = cw_word(u->problem);
+}
+
+static void write_kernel(struct cw_trace *t, const struct cw_stack *r)
+{
+	struct cw_unwound *u = &t->stacks->out;
+	size_t n = (r->h.size - offsetof(struct cw_stack, frames)) / sizeof(r->frames[0]);
+
+	memset(u, 0, sizeof(*u));
+	u->n = n < CW_MAX_FRAMES ? n : CW_MAX_FRAMES;
+	memcpy(u->pc, r->frames, u->n * sizeof(u->pc[0]));
+	u->exact[0] = true;
+	u->truncated = r->flags & CW_STACK_TRUNCATED;
+	u->complete = !u->truncated;
+	write_stack(t, r, u, NULL, 0);
+}
+
+static bool covered(const struct cw_maps *maps, const struct cw_unwound *u)
+{
+	uint64_t offset;
 	uint32_t module;
 
-	for (size_t i = 0; i < n; i++)
-		if (!cw_maps_find(maps, a[i], &module, &offset))
+	for (unsigned i = 0; i < u->n; i++)
+		if (!cw_maps_find(maps, u->pc[i], &module, &offset))
 			return false;
 	return true;
 }
 
-static void write_stack(struct cw_trace *t, const struct cw_stack *r, const struct cw_maps *maps,
-			uint64_t upid)
+/* Unwind a user stack and write it; false when it is to wait, which only a patient one is. */
+static bool write_user(struct cw_trace *t, const struct parts *s, const struct cw_maps *maps,
+		       uint64_t upid, bool patient)
 {
-	bool kernel = r->flags & CW_STACK_KERNEL;
-	uint64_t a[CW_MAX_FRAMES + 1], *w;
-	size_t n = addresses(r, a);
+	struct cw_stacks *st = t->stacks;
+	struct cw_unwind_process process = {st->modules, maps, patient};
+	struct cw_unwind_source source = cw_unwind_source_of(&process);
+	bool ready = cw_unwind_stack(&source, s->rec, s->begin, s->end, &st->out);
 
-	for (size_t i = 0; i < n; i++) {
-		uint64_t rel_pc = a[i], id;
-		int64_t module = kernel ? CW_MODULE_KERNEL : NO_MODULE;
-		uint32_t found;
-
-		if (!kernel && cw_maps_find(maps, a[i], &found, &rel_pc))
-			module = found;
-		id = frame_id(t, module, rel_pc, a[i], i > 0);
-		w = cw_rows_put(t->rows, CW_ROW_STACK_FRAME, 0);
-		w[0] = r->id;
-		w[1] = i;
-		w[2] = id;
-	}
-	w = cw_rows_put(t->rows, CW_ROW_STACK, kernel ? 2 : 0);
-	w[0] = r->id;
-	w[1] = upid;
-	w[2] = cw_word(kernel ? "kernel" : "user");
-	w[3] = n;
-	w[4] = !!(r->flags & CW_STACK_TRUNCATED);
-	w[5] = !!(r->flags & CW_STACK_NO_FP);
-	w[6] = !!(r->flags & CW_STACK_FAILED);
+	if (patient && !(ready && covered(maps, &st->out)))
+		return false;
+	write_stack(t, s->rec, &st->out, maps, upid);
+	return true;
 }
+
+/* ---- what was saved -----------------------------------------------------------------------------
+ */
+
+static void *copy_rec(const struct cw_rec *rec)
+{
+	void *copy = cw_grow(NULL, rec->size, 1);
+
+	memcpy(copy, rec, rec->size);
+	return copy;
+}
+
+static void keep_saved(struct cw_trace *t, const struct cw_stack_regs *r)
+{
+	struct cw_stacks *st = t->stacks;
+	struct cw_stack_regs **at = &st->saved[st->next_saved++ % MAX_SAVED];
+
+	free(*at);
+	*at = copy_rec(&r->h);
+}
+
+/* Take the records that belong to a stack out of those kept. */
+static void take_saved(struct cw_stacks *st, uint64_t id, struct parts *s)
+{
+	for (unsigned i = 0; i < MAX_SAVED; i++) {
+		struct cw_stack_regs *r = st->saved[i], **to;
+
+		if (!r || r->id != id)
+			continue;
+		st->saved[i] = NULL;
+		to = r->frame ? &s->end : &s->begin;
+		free(*to);
+		*to = r;
+	}
+}
+
+static void free_parts(struct parts *s)
+{
+	free(s->rec);
+	free(s->begin);
+	free(s->end);
+}
+
+/* ---- stacks -------------------------------------------------------------------------------------
+ */
 
 /* True the first time. */
 static bool first_seen(struct cw_trace *t, uint64_t id)
@@ -150,58 +242,114 @@ static bool first_seen(struct cw_trace *t, uint64_t id)
 	return true;
 }
 
-static int event(struct cw_trace *t, const struct cw_rec *rec)
+static size_t bytes_of(const struct parts *s)
 {
-	const struct cw_stack *r = (const void *)rec;
-	size_t most = offsetof(struct cw_stack, frames[CW_MAX_FRAMES]);
-	size_t size = rec->size < most ? rec->size : most;
-	struct cw_stacks *st = t->stacks;
-	struct cw_proc *p;
-	struct waiting *x;
-
-	if (!r->id || rec->size < sizeof(*r)) {
-		t->totals.bad++;
-		return 0;
-	}
-	if (!first_seen(t, r->id))
-		return 0;
-	if (r->flags & CW_STACK_KERNEL) {
-		write_stack(t, r, NULL, 0);
-		return 0;
-	}
-	p = cw_proc_of(t, r->pid, rec->ts);
-	if (covered(p->maps, r) || st->nwaiting >= MAX_WAITING) {
-		write_stack(t, r, p->maps, p->upid);
-		return 0;
-	}
-	cw_reserve(st->waiting, st->nwaiting, st->waiting_cap);
-	x = &st->waiting[st->nwaiting++];
-	x->upid = p->upid;
-	x->rec = cw_grow(NULL, size, 1);
-	memcpy(x->rec, r, size);
-	x->rec->h.size = (uint16_t)size;
-	return 0;
+	return s->rec->h.size + (s->begin ? s->begin->h.size : 0) + (s->end ? s->end->h.size : 0);
 }
 
-/* Write those that have waited since before ts, with what is mapped now. */
-static void end_wait(struct cw_trace *t, uint64_t ts)
+/* Try those that wait again: the last time for those that have waited since before ts, and, when
+ * something came, once more for the others. */
+static void retry(struct cw_trace *t, uint64_t ts, bool others)
 {
 	struct cw_stacks *st = t->stacks;
 	size_t kept = 0;
 
+	if (others)
+		st->modules_known = cw_unwind_modules_known(st->modules);
 	for (size_t i = 0; i < st->nwaiting; i++) {
 		struct waiting x = st->waiting[i];
+		struct cw_stack *r = x.parts.rec;
 		struct cw_proc *p;
 
-		if (x.rec->h.ts > ts) {
+		if (r->h.ts > ts && !others) {
 			st->waiting[kept++] = x;
 			continue;
 		}
-		p = cw_proc_of(t, x.rec->pid, x.rec->h.ts);
-		write_stack(t, x.rec, p->upid == x.upid ? p->maps : NULL, x.upid);
-		free(x.rec);
+		p = cw_proc_of(t, r->pid, r->h.ts);
+		if (!write_user(t, &x.parts, p->upid == x.upid ? p->maps : NULL, x.upid,
+				r->h.ts > ts)) {
+			st->waiting[kept++] = x;
+			continue;
+		}
+		st->waiting_bytes -= bytes_of(&x.parts);
+		free_parts(&x.parts);
 	}
 	st->nwaiting = kept;
+}
+
+static void wait_for_more(struct cw_trace *t, const struct parts *s, uint64_t upid)
+{
+	struct cw_stacks *st = t->stacks;
+	struct waiting *x;
+
+	if (st->waiting_bytes > MAX_WAITING)
+		retry(t, UINT64_MAX, false);
+	cw_reserve(st->waiting, st->nwaiting, st->waiting_cap);
+	x = &st->waiting[st->nwaiting++];
+	x->upid = upid;
+	x->parts = *s;
+	x->parts.rec = copy_rec(&s->rec->h);
+	st->waiting_bytes += bytes_of(&x->parts);
+}
+
+static void on_stack(struct cw_trace *t, const struct cw_stack *r)
+{
+	struct parts s = {.rec = (struct cw_stack *)r};
+	struct cw_proc *p;
+
+	take_saved(t->stacks, r->id, &s);
+	if (!first_seen(t, r->id)) {
+		free(s.begin);
+		free(s.end);
+		return;
+	}
+	if (r->flags & CW_STACK_KERNEL) {
+		write_kernel(t, r);
+	} else {
+		p = cw_proc_of(t, r->pid, r->h.ts);
+		if (!write_user(t, &s, p->maps, p->upid, true)) {
+			wait_for_more(t, &s, p->upid);
+			return;
+		}
+	}
+	free(s.begin);
+	free(s.end);
+}
+
+/*
+ * The image pass took in a payload, and may have had its last piece. In a crowd of modules not
+ * each is worth a look at all that wait: they do not wait for long.
+ */
+static bool worth_retrying(const struct cw_stacks *st)
+{
+	uint64_t news = cw_unwind_modules_known(st->modules) - st->modules_known;
+
+	return st->nwaiting && news && news >= st->modules_known / 4;
+}
+
+static int event(struct cw_trace *t, const struct cw_rec *rec)
+{
+	struct cw_stacks *st = t->stacks;
+
+	switch (rec->type) {
+	case CW_MODULE:
+		cw_unwind_modules_add(st->modules, (const void *)rec);
+		break;
+	case CW_BLOB:
+		if (worth_retrying(st))
+			retry(t, 0, true);
+		break;
+	case CW_STACK_REGS:
+		keep_saved(t, (const void *)rec);
+		break;
+	case CW_STACK:
+		if (((const struct cw_stack *)rec)->id)
+			on_stack(t, (const void *)rec);
+		else
+			t->totals.bad++;
+		break;
+	}
+	return 0;
 }
 
 static void forget(struct cw_trace *t)
@@ -221,6 +369,13 @@ static void forget(struct cw_trace *t)
 	}
 }
 
+void cw_stacks_payload(struct cw_trace *t, uint32_t module_id, uint32_t kind, const void *data,
+		       size_t size)
+{
+	if (t->stacks)
+		cw_unwind_modules_offer(t->stacks->modules, module_id, kind, data, size);
+}
+
 bool cw_stack_known(const struct cw_trace *t, uint64_t id)
 {
 	return cw_htab_first(&t->stacks->stacks, id) != NULL;
@@ -228,25 +383,26 @@ bool cw_stack_known(const struct cw_trace *t, uint64_t id)
 
 uint64_t cw_stacks_waiting(const struct cw_trace *t)
 {
-	return t->stacks->nwaiting ? t->stacks->waiting[0].rec->h.ts : UINT64_MAX;
+	return t->stacks->nwaiting ? t->stacks->waiting[0].parts.rec->h.ts : UINT64_MAX;
 }
 
 static void watermark(struct cw_trace *t, uint64_t ts)
 {
 	if (t->watch)
 		forget(t);
-	end_wait(t, ts > WAIT_NS ? ts - WAIT_NS : 0);
+	retry(t, ts > WAIT_NS ? ts - WAIT_NS : 0, false);
 }
 
 static int finish(struct cw_trace *t)
 {
-	end_wait(t, UINT64_MAX);
+	retry(t, UINT64_MAX, false);
 	return 0;
 }
 
 static int begin(struct cw_trace *t)
 {
 	t->stacks = cw_zalloc(sizeof(*t->stacks));
+	t->stacks->modules = cw_unwind_modules_new(!t->return_sp_adjust, t->places);
 	return 0;
 }
 
@@ -265,8 +421,11 @@ static void release(struct cw_trace *t)
 		free(s);
 	}
 	for (size_t i = 0; i < st->nwaiting; i++)
-		free(st->waiting[i].rec);
+		free_parts(&st->waiting[i].parts);
 	free(st->waiting);
+	for (unsigned i = 0; i < MAX_SAVED; i++)
+		free(st->saved[i]);
+	cw_unwind_modules_free(st->modules);
 	cw_htab_free(&st->frames);
 	cw_htab_free(&st->stacks);
 	free(st);
@@ -276,10 +435,11 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_stacks;
 const struct cw_pass cw_pass_stacks = {
 	.name = "stacks",
-	.version = 1,
-	.reads = "stack identity images",
+	.version = 2,
+	.reads = "stack stack_regs module blob identity images",
 	.writes = "stack stack_frame frame",
-	.types = CW_TYPE_BIT(CW_STACK),
+	.types = CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS) | CW_TYPE_BIT(CW_MODULE) |
+		 CW_TYPE_BIT(CW_BLOB),
 	.begin = begin,
 	.event = event,
 	.watermark = watermark,

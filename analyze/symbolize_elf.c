@@ -427,6 +427,11 @@ bool cw_elf_has_dwarf(struct cw_elf *elf)
 	       sh.sh_type != SHT_NOBITS && sh.sh_size;
 }
 
+Elf *cw_elf_handle(const struct cw_elf *elf)
+{
+	return elf->elf;
+}
+
 Dwarf *cw_elf_dwarf(struct cw_elf *elf)
 {
 	if (!elf->dwarf_tried) {

@@ -44,6 +44,9 @@ bool cw_elf_address(const struct cw_elf *elf, uint64_t offset, uint64_t *address
 /* Add function symbols (and PLT entries as NAME@plt) to a table. Names stay owned by elf. */
 int cw_elf_add_symbols(struct cw_elf *elf, struct cw_symtab *table);
 
+/* libelf's own handle, owned by elf. */
+Elf *cw_elf_handle(const struct cw_elf *elf);
+
 /* Whether it has line or function information in DWARF. */
 bool cw_elf_has_dwarf(struct cw_elf *elf);
 

@@ -11,12 +11,23 @@ CREATE TABLE stack(
 	kind TEXT NOT NULL,
 	-- Number of frames, without inlined ones.
 	frame_count INTEGER NOT NULL,
-	-- 1 when it was cut at the frame limit.
+	-- 1 when it was cut at the limit of frames or where saved memory ended.
 	truncated INTEGER NOT NULL,
 	-- 1 when only the address and the caller are kept, for want of frame pointers.
 	caller_only INTEGER NOT NULL,
-	-- 1 when the walk failed.
-	failed INTEGER NOT NULL
+	-- 1 when the recorder's walk failed.
+	failed INTEGER NOT NULL,
+	-- 1 when the outermost frame is where the thread began, and none in between is missing.
+	complete INTEGER NOT NULL,
+	-- 1 when unwind information added frames that the recorder's walk did not find, or took
+	-- false ones away.
+	repaired INTEGER NOT NULL,
+	-- 1 when the way on from the outermost frame is not known, or a frame in between is missing.
+	broken INTEGER NOT NULL,
+	-- 'frame pointers', 'unwind tables' or 'both'; NULL for a kernel stack or a single address.
+	unwound_by TEXT,
+	-- Why it is not complete; NULL when it is, or when nothing is known.
+	problem TEXT
 );
 
 -- Frames of a stack.

@@ -105,7 +105,8 @@ static int kernel_stack(const char *functions)
 		return 0;
 	stacks++;
 	snprintf(buf, sizeof(buf), "%s", functions);
-	run("INSERT INTO stack VALUES(%d, NULL, 'kernel', 1, 0, 0, 0)", stacks);
+	run("INSERT INTO stack VALUES(%d, NULL, 'kernel', 1, 0, 0, 0, 1, 0, 0, NULL, NULL)",
+	    stacks);
 	for (char *f; (f = strsep(&rest, " ")); depth++) {
 		int frame = 1000 * stacks + depth;
 

@@ -81,7 +81,8 @@ static int begin(void **state)
 	    "no_frame_pointers, is_target) VALUES(1, 'target', 1, 1, 0, 0, 1), (2, 'submit', 1, 0, "
 	    "0, 0, 0),"
 	    " (3, 'handler', 1, 1, 0, 0, 0)");
-	run("INSERT INTO stack VALUES(1, 1, 'user', 4, 0, 0, 0), (2, 1, 'user', 1, 0, 0, 0)");
+	run("INSERT INTO stack VALUES(1, 1, 'user', 4, 0, 0, 0, 1, 0, 0, NULL, NULL), "
+	    "(2, 1, 'user', 1, 0, 0, 0, 1, 0, 0, NULL, NULL)");
 	frame(1, 0, 2, "some_syscall_of_libc", "futex_wake");
 	frame(1, 1, 1, "enqueue", "queue_put");
 	frame(1, 2, 1, "handler", NULL);

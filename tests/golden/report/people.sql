@@ -14,7 +14,7 @@ INSERT INTO thread(utid, upid, tid, rec_tid, name, traced) VALUES(1, 1, 5100, 10
 	(2, 1, 5101, 101, 'compute', 1), (3, 1, 5102, 102, 'storage' || char(27) || '[31m', 1);
 INSERT INTO module(module_id, path, name) VALUES(1, '/usr/bin/pool', 'pool'),
 	(2, '/lib/libc.so.6', 'libc.so.6');
-INSERT INTO stack VALUES(1, 1, 'user', 2, 0, 0, 0), (2, 1, 'user', 3, 0, 0, 0);
+INSERT INTO stack VALUES(1, 1, 'user', 2, 0, 0, 0, 1, 0, 0, 'frame pointers', NULL), (2, 1, 'user', 3, 0, 0, 0, 1, 0, 0, 'frame pointers', NULL);
 INSERT INTO frame VALUES(1, 1, 4096, 93824992235520, 0), (2, 1, 8192, 93824992239616, 1),
 	(3, 2, 500, 140737348001000, 1);
 INSERT INTO stack_frame VALUES(1, 0, 1), (1, 1, 2), (2, 0, 1), (2, 1, 2), (2, 2, 3);
