@@ -4,6 +4,8 @@
 # make runs under sudo.
 . "$(dirname "$0")/../lib.sh"
 cd "$here/.." || exit 1
+# Variables given to the make that runs the tests must not reach those in here.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 # The build folder by the name it was built under: the dependency files know no other.
 B=$(sed -n "1s,/format/reader.o:.*,,p" "$build/format/reader.d")
 [ -n "$B" ] || { fail "no dependency file in $build"; finish; }

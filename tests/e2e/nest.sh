@@ -32,13 +32,18 @@ for how in pid exec; do
 done
 
 # Deeper than the kernel's 64 pending returns a thread: entries are exact, missing returns have the reason.
-record_exec deep nest_test --count 10 --depth 200 --recursions 100 -- --time recurse
-if import deep; then
-	expect "200 deep: calls" "$(query deep "SELECT count(*) FROM call WHERE function = 'recurse'")" 20000
-	expect "200 deep: reasons of missing returns" "$(query deep \
+for how in pid exec; do
+	record_$how deep nest_test --count 10 --depth 200 --recursions 100 -- --time recurse
+	import deep || continue
+	expect "$how, 200 deep: calls" "$(query deep "SELECT count(*) FROM call WHERE function = 'recurse'")" 20000
+	expect "$how, 200 deep: reasons of missing returns" "$(query deep \
 		"SELECT group_concat(DISTINCT no_return) FROM slice WHERE dur IS NULL")" "kernel limit"
-	expect "200 deep: returns without a duration" "$(query deep \
+	expect "$how, 200 deep: returns without a duration" "$(query deep \
 		"SELECT count(*) FROM slice WHERE (dur IS NULL) <> (no_return IS NOT NULL)")" 0
+	expect "$how, 200 deep: calls that are not within the one that made them" "$(query deep \
+		"SELECT count(*) FROM slice i JOIN slice o ON o.slice_id = i.parent_id
+		 WHERE i.ts < o.ts OR i.dur > o.dur OR i.ts + i.dur > o.ts + o.dur OR i.depth <> o.depth + 1")" 0
+	expect "$how, 200 deep: depth" "$(query deep "SELECT max(depth) FROM slice")" 199
 	note "200 deep: $(query deep "SELECT count(dur) || ' returns of ' || count(*) FROM slice")"
-fi
+done
 finish

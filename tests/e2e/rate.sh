@@ -80,6 +80,18 @@ if import tiny; then
 	expect "entries received and lost" \
 		"$(($(query tiny "SELECT count(*) FROM slice") + $(lost probe_entry)))" \
 		"$(query tiny "SELECT sum(calls) FROM t.calls")"
+	expect "returns received and lost" \
+		"$(($("$analyze" sql "$tmp/tiny.cwc" --format csv "SELECT count(*) FROM raw_probe_return" 2>/dev/null | tail -n 1) +
+			$(lost probe_return)))" "$(query tiny "SELECT calls FROM t.calls WHERE function = 'handle_item'")"
+	# Each voluntary switch of the program, by its own count (rusage), is a sched_block.
+	slept=$(($("$analyze" sql "$tmp/tiny.cwc" --format csv "SELECT count(*) FROM raw_sched_block WHERE prev_pid = $target_pid
+		AND ts BETWEEN $(query tiny "SELECT begin_ns || ' AND ' || end_ns FROM t.ending")" 2>/dev/null | tail -n 1) + $(lost sched_block)))
+	counted=$(query tiny "SELECT voluntary FROM t.ending")
+	at_least "switches lost with a tiny ring" "$(($(lost sched_block) + $(lost sched_switch)))" 1
+	at_most "difference of sleeps recorded or lost ($slept) and counted by the kernel ($counted)" \
+		"$((slept > counted ? slept - counted : counted - slept))" 2
+	expect "kinds of which more or fewer were received than BPF emitted" "$(query tiny "SELECT count(*) FROM capture_info e
+		JOIN capture_info r ON r.key = 'events.' || substr(e.key, 9) WHERE e.key GLOB 'emitted.*' AND e.value <> r.value")" 0
 	expect "complete chains without a flag whose duration or source is not the truth's order" "$(query tiny \
 		"SELECT count(*) FROM chain c JOIN path p USING(chain_id) JOIN hop h USING(chain_id)
 		 WHERE p.flags = '' AND (h.queue_ns < 0 OR h.work_ns < 0

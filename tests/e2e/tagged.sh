@@ -21,10 +21,11 @@ for how in pid exec; do
 	fi
 done
 
-record_pid reuse tagged --count 2000 --cancel-percent 5 --double-percent 3 -- "${pool_hops[@]}" write_result
-if import reuse; then
+for how in pid exec; do
+	record_$how reuse tagged --count 2000 --cancel-percent 5 --double-percent 3 -- "${pool_hops[@]}" write_result
+	import reuse || continue
 	check_chains reuse
-	expect "cancelled and doubled: edges that join two tags without a flag" \
+	expect "$how, cancelled and doubled: edges that join two tags without a flag" \
 		"$(crossed reuse "e.evidence = 'exact'")" 0
 	at_least "cancelled submissions in the truth" "$(query reuse "SELECT sum(cancelled) FROM t.hop")" 20
 	at_least "doubled keys in the truth" "$(query reuse "SELECT sum(doubled) FROM t.hop")" 60
@@ -32,13 +33,14 @@ if import reuse; then
 	expect "submissions never taken: counted" "$(query reuse "SELECT count(*) FROM unconsumed WHERE plan_hop = 0")" \
 		"$(query reuse "SELECT sum(cancelled) + (SELECT count(*) FROM unmatched WHERE plan_hop = 0) FROM t.hop")"
 	note_reuse="$(crossed reuse 1) crossed, all flagged"
-fi
+done
 
-record_exec backlog tagged --backlog 20000 --work-us 10 -- "${pool_hops[@]}" write_result
-if import backlog; then
+for how in pid exec; do
+	record_$how backlog tagged --backlog 20000 --work-us 10 -- "${pool_hops[@]}" write_result
+	import backlog || continue
 	check_chains backlog
-	expect "backlog: complete chains" "$(query backlog "SELECT count(*) FROM chain WHERE complete")" 20000
-	expect "backlog: edges that join two tags" "$(crossed backlog 1)" 0
+	expect "$how, backlog: complete chains" "$(query backlog "SELECT count(*) FROM chain WHERE complete")" 20000
+	expect "$how, backlog: edges that join two tags" "$(crossed backlog 1)" 0
 	note "400 and 400 of 400, 20,000 of 20,000; reuse: ${note_reuse:-}"
-fi
+done
 finish
