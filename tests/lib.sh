@@ -116,7 +116,7 @@ record_pid() {
 		shift
 	done
 	shift
-	rm -f "$tmp/$name.go"
+	rm -f "$tmp/$name.go" "$tmp/$name.out"
 	stolen >"$tmp/$name.stolen"
 	"$workloads/$program" --start-file "$tmp/$name.go" --truth "$tmp/$name.truth" "${target[@]}" \
 		>"$tmp/$name.out" 2>&1 &
@@ -184,12 +184,14 @@ query() { # NAME SQL
 
 # Check every chain of NAME against the truth; see chains.sql. The figures go to NAME.figures.
 check_chains() { # NAME
-	local name=$1 disturbed what got relation limit
-	disturbed=$(($(tail -n 1 "$tmp/$name.stolen") - $(head -n 1 "$tmp/$name.stolen")))
+	local name=$1 stolen disturbed what got relation limit
+	stolen=$(($(tail -n 1 "$tmp/$name.stolen") - $(head -n 1 "$tmp/$name.stolen")))
+	disturbed=$stolen
 	busy && disturbed=1
 	cp "$tmp/$name.db" "$tmp/$name.work.db"
 	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$name.truth.db' AS t" \
 		-cmd "PRAGMA temp_store = memory" \
+		-cmd ".parameter set :stolen $stolen" \
 		-cmd ".parameter set :disturbed $disturbed" \
 		"$tmp/$name.work.db" \
 		<"$here/e2e/chains.sql" >"$tmp/$name.figures" || fail "$name: the comparison failed"
