@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "commands.h"
+#include "stdfds.h"
 
 #define VERSION "callweave-analyze 0.1"
 
@@ -50,6 +51,7 @@ int main(int argc, char **argv)
 {
 	static char name[64];
 
+	cw_keep_std_fds();
 	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE instead, which ends quietly */
 	argp_err_exit_status = 2;
 	setenv("ARGP_HELP_FMT", "rmargin=100", 0);

@@ -25,6 +25,7 @@
 #include "privilege.h"
 #include "probes.h"
 #include "resolve.h"
+#include "stdfds.h"
 #include "target.h"
 
 struct recording {
@@ -257,6 +258,7 @@ int main(int argc, char **argv)
 	size_t i;
 	int rc = 0;
 
+	cw_keep_std_fds();
 	r.out.fd = -1;
 	r.target.cgroup_fd = -1;
 	cw_options_parse(&r.opt, argc, argv);
