@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 #include "kallsyms.h"
 #include "mmapwatch.h"
@@ -81,6 +83,18 @@ void cw_modules_free(struct cw_modules *m)
 
 int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *module_id)
 {
+	char link[64], absolute[4096];
+	ssize_t n;
+
+	/* A path relative to where the recorder runs says nothing to whoever reads the capture. */
+	if (path[0] != '/') {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, absolute, sizeof(absolute) - 1);
+		if (n > 0) {
+			absolute[n] = '\0';
+			path = absolute;
+		}
+	}
 	*module_id = cw_modtab_add_fd(m->modtab, fd, path, now());
 	if (!*module_id)
 		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;

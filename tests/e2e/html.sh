@@ -66,7 +66,7 @@ for name in pool lock complex evil; do
 	[ -z "${SHOTS:-}" ] || mkdir -p "$SHOTS/$name"
 done
 browser pool submit_storage_task write_result clock_nanosleep 'All 4 threads'
-browser lock function_to_trace 'futex wait' lock_holder_main
+browser lock function_to_trace 'futex wait' release_shared_resource
 browser complex persist_result 'futex wait' commit_storage
 browser evil
 "$analyze" report "$tmp/pool.db" --format html --min-total-ms 1e6 -o "$tmp/none.html" || fail "no chain at all: report"

@@ -26,7 +26,7 @@ check_names() { # NAME PROGRAM
 	local name=$1 program=$2 elf=$workloads/$2 frames
 	sqlite3 -batch -separator ' ' "$tmp/$name.db" \
 		"SELECT rel_pc - is_return, (SELECT group_concat(x, ' ') FROM (SELECT function || ' ' ||
-			replace(file, rtrim(file, replace(file, '/', '')), '') || ':' || line AS x
+			coalesce(replace(file, rtrim(file, replace(file, '/', '')), ''), '??') || ':' || coalesce(line, '?') AS x
 			FROM symbol y WHERE y.frame_id = f.frame_id ORDER BY inline_depth))
 		 FROM frame f JOIN module m USING(module_id) WHERE m.name = '$program' ORDER BY 1" \
 		>"$tmp/$name.frames"
