@@ -96,6 +96,10 @@ int cw_writer_append_tail(struct cw_writer *w, struct cw_rec *fixed, size_t fixe
 /* Append a payload as blob records in frames of their own. */
 int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
 		   const void *data, size_t size);
+/* The same for size bytes at offset of a payload of total bytes that is not in memory as a whole.
+ */
+int cw_writer_blob_part(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+			uint64_t offset, uint64_t total, const void *data, size_t size);
 
 /* Note n events lost on cpu for the next chunk record. The caller appends the lost record itself.
  */

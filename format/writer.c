@@ -364,15 +364,18 @@ static int open_blob(struct cw_writer *w)
 	return err;
 }
 
-int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
-		   const void *data, size_t size)
+int cw_writer_blob_part(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+			uint64_t offset, uint64_t total, const void *data, size_t size)
 {
 	struct cw_blob head = {
 		.h = {.type = CW_BLOB, .cpu = CW_CPU_NONE, .ts = clock_ns(CLOCK_MONOTONIC)},
 		.module_id = module_id,
 		.kind = kind,
-		.total = size,
+		.offset = offset,
+		.total = total,
 	};
+	const char *from = data;
+	const uint64_t end = offset + size;
 	int err;
 
 	pthread_mutex_lock(&w->blob_lock);
@@ -381,20 +384,25 @@ int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind ki
 		if (err)
 			break;
 		do {
-			size_t n = size - head.offset;
+			size_t n = end - head.offset < BLOB_PIECE ? end - head.offset : BLOB_PIECE;
 
-			if (n > BLOB_PIECE)
-				n = BLOB_PIECE;
-			put_piece(&w->blob, &head, (const char *)data + head.offset, n);
+			put_piece(&w->blob, &head, from, n);
+			from += n;
 			head.offset += n;
-		} while (head.offset < size &&
+		} while (head.offset < end &&
 			 w->blob.used + sizeof(head) + BLOB_PIECE <= CW_FRAME_BYTES);
 		pthread_mutex_lock(&w->lock);
 		close_frame(w, &w->blob);
 		pthread_mutex_unlock(&w->lock);
-	} while (head.offset < size);
+	} while (head.offset < end);
 	pthread_mutex_unlock(&w->blob_lock);
 	return err;
+}
+
+int cw_writer_blob(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+		   const void *data, size_t size)
+{
+	return cw_writer_blob_part(w, module_id, kind, 0, size, data, size);
 }
 
 /* ---- the rest of the interface --------------------------------------------------------------- */

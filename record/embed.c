@@ -15,7 +15,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "elffile.h"
 #include "embed.h"
@@ -23,7 +22,7 @@
 #define MAX_IMAGE       (64u << 20)
 #define MAX_AT_ONCE     (8u << 20) /* larger images are never whole in memory */
 #define MAX_DEBUG_FRAME (1u << 20)
-#define PIECE           61440u
+#define PART            (16u * 61440) /* bytes of one that are in memory: they fill a frame */
 
 /* Contents at one place of the image: from the file, or from memory. */
 struct part {
@@ -294,27 +293,19 @@ static int write_whole(struct cw_writer *w, uint32_t module_id, const struct ima
 	return rc;
 }
 
-static int write_pieces(struct cw_writer *w, uint32_t module_id, const struct image *im)
+static int write_parts(struct cw_writer *w, uint32_t module_id, const struct image *im)
 {
-	struct cw_blob head = {
-		.h = {.type = CW_BLOB, .cpu = CW_CPU_NONE},
-		.module_id = module_id,
-		.kind = CW_BLOB_SYMBOLS,
-		.total = im->size,
-	};
-	struct timespec now;
-	char *buf = malloc(PIECE);
+	char *buf = malloc(PART);
+	uint64_t offset = 0;
 	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	head.h.ts = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-	while (buf && !rc && head.offset < im->size) {
-		size_t n = im->size - head.offset < PIECE ? im->size - head.offset : PIECE;
+	while (buf && !rc && offset < im->size) {
+		size_t n = im->size - offset < PART ? im->size - offset : PART;
 
-		if (!read_image(im, head.offset, buf, n))
+		if (!read_image(im, offset, buf, n))
 			break;
-		rc = cw_writer_append_tail(w, &head.h, sizeof(head), buf, n);
-		head.offset += n;
+		rc = cw_writer_blob_part(w, module_id, CW_BLOB_SYMBOLS, offset, im->size, buf, n);
+		offset += n;
 	}
 	free(buf);
 	return rc;
@@ -337,7 +328,7 @@ int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd)
 		goto cleanup;
 	lay_out(&im);
 	rc = im.size <= MAX_AT_ONCE ? write_whole(w, module_id, &im)
-				    : write_pieces(w, module_id, &im);
+				    : write_parts(w, module_id, &im);
 cleanup:
 	elf_end(elf);
 	free(im.phdrs);

@@ -78,6 +78,7 @@ static size_t through_capture(const char *file, const char *out, uint32_t kind)
 	char err[512];
 	struct cw_end end = {.h.type = CW_END, .reason = CW_END_TARGET};
 	const struct cw_rec *rec;
+	struct cw_writer_stats st;
 	struct cw_writer *w;
 	struct cw_reader *r;
 	struct cw_pos pos;
@@ -93,6 +94,9 @@ static size_t through_capture(const char *file, const char *out, uint32_t kind)
 	}
 	assert_int_equal(cw_writer_append_tail(w, &end.h, sizeof(end), "", 0), 0);
 	assert_int_equal(cw_writer_finish(w, true), 0);
+	cw_writer_get_stats(w, &st);
+	/* Header, end and seek table are all that is no payload. */
+	assert_true(st.bytes - st.payload_bytes < 16384);
 	cw_writer_free(w);
 	close(fd);
 	to = open(out, O_CREAT | O_TRUNC | O_RDWR, 0600);

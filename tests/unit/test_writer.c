@@ -223,7 +223,7 @@ static void records_are_checked_and_padded(void **state)
 	bytes_free(&b);
 }
 
-static void payloads(void **state)
+static void check_payload(bool in_parts)
 {
 	size_t size = 2500000, at = 0;
 	uint8_t *data = malloc(size);
@@ -234,11 +234,17 @@ static void payloads(void **state)
 	int fd = memory_file();
 	size_t n;
 
-	UNUSED(state);
 	for (size_t i = 0; i < size; i++)
 		data[i] = i * 2654435761u >> 20;
 	assert_int_equal(cw_writer_new(&w, fd, NULL), 0);
-	assert_int_equal(cw_writer_blob(w, 3, CW_BLOB_ELF, data, size), 0);
+	if (in_parts) {
+		assert_int_equal(cw_writer_blob_part(w, 3, CW_BLOB_ELF, 0, size, data, 1000000), 0);
+		assert_int_equal(cw_writer_blob_part(w, 3, CW_BLOB_ELF, 1000000, size,
+						     data + 1000000, size - 1000000),
+				 0);
+	} else {
+		assert_int_equal(cw_writer_blob(w, 3, CW_BLOB_ELF, data, size), 0);
+	}
 	assert_int_equal(cw_writer_blob(w, 4, CW_BLOB_VDSO, data, 0), 0);
 	assert_int_equal(cw_writer_finish(w, true), 0);
 	cw_writer_get_stats(w, &st);
@@ -267,6 +273,13 @@ static void payloads(void **state)
 	release(f, n);
 	bytes_free(&b);
 	free(data);
+}
+
+static void payloads(void **state)
+{
+	UNUSED(state);
+	check_payload(false);
+	check_payload(true);
 }
 
 static void losses_and_epochs(void **state)
