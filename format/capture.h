@@ -76,6 +76,8 @@ struct cw_writer_stats {
 	uint64_t payload_bytes; /* of those, frames that hold BLOB records only */
 	uint64_t frames;
 	uint64_t epoch_records_bytes; /* uncompressed bytes since the epoch began */
+	uint64_t raw_bytes;           /* uncompressed bytes of the frames written */
+	uint64_t waiting_bytes;       /* uncompressed bytes of what is not written yet */
 };
 
 /*

@@ -65,6 +65,7 @@ struct cw_writer {
 	struct lost_pair *lost;
 	size_t nlost;
 	struct cw_writer_stats stats;
+	uint64_t closed_bytes;   /* uncompressed bytes of all frames closed */
 	uint8_t class_of[65536]; /* enum cw_class + 1; 0: never described */
 
 	/* the thread's own, and cw_writer_finish's once the thread is gone */
@@ -161,6 +162,7 @@ static void *writer_thread(void *arg)
 		set_error(w, err);
 		w->stats.bytes += n;
 		w->stats.frames += n != 0;
+		w->stats.raw_bytes += CHUNK_ROOM - b->start + b->used;
 		if (b->blob)
 			w->stats.payload_bytes += n;
 		recycle(w, b);
@@ -211,6 +213,7 @@ static void close_frame(struct cw_writer *w, struct buf *b)
 		memcpy(c->lost, w->lost, w->nlost * sizeof(struct lost_pair));
 	if (CW_SWAP_FILE)
 		cw_rec_swap(cw_type_by_id(CW_CHUNK), &c->h, false);
+	w->closed_bytes += size + b->used;
 	b->next = NULL;
 	b->busy = true;
 	*w->tail = b;
@@ -465,6 +468,7 @@ void cw_writer_get_stats(const struct cw_writer *w, struct cw_writer_stats *st)
 
 	pthread_mutex_lock(lock);
 	*st = w->stats;
+	st->waiting_bytes = w->closed_bytes - st->raw_bytes + (w->cur ? w->cur->used : 0);
 	pthread_mutex_unlock(lock);
 }
 

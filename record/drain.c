@@ -13,6 +13,8 @@
 #include <bpf/libbpf.h>
 #include "drain.h"
 #include "resolve.h"
+#include "ringpos.h"
+#include "rotate.h"
 #include "tracked.h"
 
 #define TICK_MS       20
@@ -20,21 +22,26 @@
 #define EMBED_NS      1000000000ull
 #define EPOCH_BYTES   (64ull << 20)
 #define PLAN_PIECE    60000
+#define SIZE_ROUND    1024 /* records between two looks at the size of the file */
 #define REST_ROUNDS   100
 #define REST_PAUSE_NS 5000000l
 
-enum { ON_RING, ON_SIGNAL, ON_EXIT };
+enum { ON_RING, ON_SIGNAL, ON_EXIT, ON_OUTPUT };
 
 struct cw_drain {
 	struct cw_drain_setup s;
 	struct ring_buffer *ring;
+	struct cw_ringpos ringpos;
 	struct cw_tracked *tracked;
+	struct cw_rotation rotation;
 	int epoll;
 	uint64_t counted;               /* calls of the last function */
 	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
 	size_t running; /* processes that are waited for */
-	bool enough;
+	bool enough;    /* what comes now is thrown away */
+	bool full;      /* for the file has its size */
+	bool paused;    /* there is more in the ring */
 };
 
 static uint64_t mono_ns(void)
@@ -45,6 +52,11 @@ static uint64_t mono_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
+static bool is_full(const struct cw_drain *d)
+{
+	return cw_segments_full(d->s.segments, cw_ringpos_waiting(&d->ringpos));
+}
+
 static void count_call(struct cw_drain *d, uint32_t probe, bool returned)
 {
 	const struct cw_points *p = d->s.points;
@@ -53,6 +65,27 @@ static void count_call(struct cw_drain *d, uint32_t probe, bool returned)
 		return;
 	if (++d->counted >= d->s.max_events)
 		d->enough = true;
+}
+
+static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
+{
+	switch (rec->type) {
+	case CW_STACK:
+		cw_modules_note_stack(d->s.modules, (const struct cw_stack *)rec);
+		break;
+	case CW_THREAD:
+	case CW_FORK:
+	case CW_EXEC:
+	case CW_EXIT:
+		cw_tracked_record(d->tracked, rec);
+		break;
+	case CW_PROBE_ENTRY:
+		count_call(d, ((const struct cw_probe_entry *)rec)->probe_id, false);
+		break;
+	case CW_PROBE_RETURN:
+		count_call(d, ((const struct cw_probe_return *)rec)->probe_id, true);
+		break;
+	}
 }
 
 static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
@@ -67,27 +100,14 @@ static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 		cw_losses_discard(d->s.losses, rec->type, rec->cpu);
 		return 0;
 	}
-	rc = cw_writer_append(d->s.writer, rec);
+	rc = cw_rotate_append(&d->rotation, rec);
 	if (rc)
 		return rc;
-	switch (rec->type) {
-	case CW_STACK:
-		cw_modules_note_stack(d->s.modules, data);
-		break;
-	case CW_THREAD:
-	case CW_FORK:
-	case CW_EXEC:
-	case CW_EXIT:
-		cw_tracked_record(d->tracked, rec);
-		break;
-	case CW_PROBE_ENTRY:
-		count_call(d, ((const struct cw_probe_entry *)data)->probe_id, false);
-		break;
-	case CW_PROBE_RETURN:
-		count_call(d, ((const struct cw_probe_return *)data)->probe_id, true);
-		break;
-	}
-	return 0;
+	follow_record(d, rec);
+	/* A full ring is a good part of a file: do not carry all of it over at once. */
+	d->paused = d->s.segments->o->max_bytes && d->received % SIZE_ROUND == 0 &&
+		    !d->rotation.until && is_full(d);
+	return d->paused ? -EAGAIN : 0;
 }
 
 static int watch_fd(struct cw_drain *d, int fd, uint32_t what, uint32_t events)
@@ -119,6 +139,7 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 	if (!d)
 		return NULL;
 	d->s = *s;
+	d->rotation.s = &d->s;
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
 	d->ring = ring_buffer__new(cw_probes_ring_fd(s->probes), on_record, d, NULL);
 	/* Edge-triggered: while the ring is never quite empty a level would never let us sleep. */
@@ -129,6 +150,9 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 		cw_drain_free(d);
 		return NULL;
 	}
+	cw_ringpos_map(&d->ringpos, cw_probes_ring_fd(s->probes));
+	/* A pipe tells when its reader is gone; a file does not take part in this. */
+	watch_fd(d, s->segments->out.fd, ON_OUTPUT, 0);
 	d->tracked = cw_tracked_new(s->modules, s->probes, s->target);
 	if (!d->tracked) {
 		cw_drain_free(d);
@@ -144,7 +168,7 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 	}
 	d->start = mono_ns();
 	d->next_poll = d->start + POLL_NS;
-	d->next_embed = d->start + EMBED_NS;
+	d->next_embed = d->start + POLL_NS; /* soon, for files that are soon full */
 	return d;
 }
 
@@ -171,15 +195,36 @@ static int next_epoch(struct cw_drain *d)
 {
 	int rc;
 
-	cw_writer_new_epoch(d->s.writer);
+	cw_writer_new_epoch(d->s.segments->w);
 	cw_probes_next_epoch(d->s.probes);
 	rc = cw_modules_repeat(d->s.modules);
 	if (!rc)
-		rc = cw_points_write(d->s.points, d->s.writer, d->s.modules, true);
-	return rc ? rc : cw_drain_write_plan(d->s.writer, d->s.plan_yaml, true);
+		rc = cw_points_write(d->s.points, d->s.segments->w, d->s.modules, true);
+	return rc ? rc : cw_drain_write_plan(d->s.segments->w, d->s.plan_yaml, true);
 }
 
-static int periodic(struct cw_drain *d, uint64_t now)
+/* A file that has its size is followed by another, or ends the recording. */
+static int check_size(struct cw_drain *d, char *err)
+{
+	if (d->rotation.until || !is_full(d))
+		return 0;
+	if (cw_segments_more(d->s.segments)) {
+		/* Its symbols come soon, before it can be full. */
+		d->next_embed = mono_ns() + POLL_NS;
+		return cw_rotate_begin(&d->rotation, err);
+	}
+	d->enough = d->full = true;
+	return 0;
+}
+
+static int tick(struct cw_writer *w, uint64_t now)
+{
+	int rc = w ? cw_writer_tick(w, now) : 0;
+
+	return rc || !w ? rc : cw_writer_error(w);
+}
+
+static int periodic(struct cw_drain *d, uint64_t now, char *err)
 {
 	struct cw_writer_stats st;
 	int rc = 0;
@@ -191,13 +236,17 @@ static int periodic(struct cw_drain *d, uint64_t now)
 	if (!rc && now >= d->next_embed) {
 		d->next_embed = now + EMBED_NS;
 		rc = cw_modules_embed(d->s.modules);
-		cw_writer_get_stats(d->s.writer, &st);
+		cw_writer_get_stats(d->s.segments->w, &st);
 		if (!rc && st.epoch_records_bytes >= EPOCH_BYTES)
 			rc = next_epoch(d);
 	}
 	if (!rc)
-		rc = cw_writer_tick(d->s.writer, now);
-	return rc ? rc : cw_writer_error(d->s.writer);
+		rc = cw_rotate_poll(&d->rotation, now, err);
+	if (!rc)
+		rc = check_size(d, err);
+	if (!rc)
+		rc = tick(d->s.segments->old, now);
+	return rc ? rc : tick(d->s.segments->w, now);
 }
 
 static int carry(struct cw_drain *d)
@@ -205,12 +254,13 @@ static int carry(struct cw_drain *d)
 	int rc;
 
 	cw_modules_drain(d->s.modules);
+	d->paused = false;
 	rc = ring_buffer__consume(d->ring);
 	cw_tracked_settle(d->tracked);
-	return rc < 0 ? rc : 0;
+	return rc < 0 && !d->paused ? rc : 0;
 }
 
-int cw_drain_run(struct cw_drain *d)
+int cw_drain_run(struct cw_drain *d, char *err)
 {
 	struct epoll_event ev[4];
 	uint64_t now;
@@ -218,24 +268,26 @@ int cw_drain_run(struct cw_drain *d)
 	int i, n, rc, reason = 0;
 
 	while (!reason) {
-		n = epoll_wait(d->epoll, ev, 4, TICK_MS);
+		n = epoll_wait(d->epoll, ev, 4, d->paused ? 0 : TICK_MS);
 		for (i = 0; i < n; i++) {
 			if (ev[i].data.u32 == ON_SIGNAL)
 				reason = CW_END_SIGNAL;
+			else if (ev[i].data.u32 == ON_OUTPUT)
+				return -EPIPE;
 			else if (ev[i].data.u32 == ON_EXIT)
 				all_gone = !--d->running;
 		}
 		rc = carry(d);
 		now = mono_ns();
 		if (!rc)
-			rc = periodic(d, now);
+			rc = periodic(d, now, err);
 		if (rc)
 			return rc;
 		if (!reason && all_gone &&
 		    !(d->s.target->follow && cw_probes_any_process(d->s.probes)))
 			reason = CW_END_TARGET;
 		if (d->enough)
-			reason = CW_END_EVENTS;
+			reason = d->full ? CW_END_SIZE : CW_END_EVENTS;
 		else if (!reason && d->s.duration_ns && now - d->start >= d->s.duration_ns)
 			reason = CW_END_DURATION;
 	}
@@ -254,7 +306,7 @@ static uint64_t all_emitted(struct cw_drain *d)
 }
 
 /* A program that was interrupted in the middle of a record holds up those behind it. */
-int cw_drain_rest(struct cw_drain *d)
+int cw_drain_rest(struct cw_drain *d, char *err)
 {
 	const struct timespec pause = {.tv_nsec = REST_PAUSE_NS};
 	int rc, i;
@@ -269,7 +321,8 @@ int cw_drain_rest(struct cw_drain *d)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	return cw_modules_embed(d->s.modules);
+	rc = cw_rotate_poll(&d->rotation, UINT64_MAX, err);
+	return rc ? rc : cw_modules_embed(d->s.modules);
 }
 
 void cw_drain_free(struct cw_drain *d)
@@ -277,6 +330,7 @@ void cw_drain_free(struct cw_drain *d)
 	if (!d)
 		return;
 	ring_buffer__free(d->ring);
+	cw_ringpos_unmap(&d->ringpos);
 	if (d->epoll >= 0)
 		close(d->epoll);
 	cw_tracked_free(d->tracked);

@@ -8,12 +8,13 @@
 #include "modules.h"
 #include "points.h"
 #include "probes.h"
+#include "segments.h"
 
 struct cw_drain;
 
 struct cw_drain_setup {
 	struct cw_probes *probes;
-	struct cw_writer *writer;
+	struct cw_segments *segments;
 	struct cw_modules *modules;
 	struct cw_points *points;
 	struct cw_losses *losses;
@@ -27,12 +28,14 @@ struct cw_drain_setup {
 
 struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err);
 
-/* Record until a signal, the end of the target or a limit. Returns enum cw_end_reason or a negative
- * errno. */
-int cw_drain_run(struct cw_drain *d);
+/*
+ * Record until a signal, the end of the target or a limit. Returns enum cw_end_reason or a negative
+ * errno, then with one sentence in err where the writer does not know what it was.
+ */
+int cw_drain_run(struct cw_drain *d, char *err);
 
 /* Carry over what is left, once nothing is emitted any more. */
-int cw_drain_rest(struct cw_drain *d);
+int cw_drain_rest(struct cw_drain *d, char *err);
 
 /* Write the plan; repeated says it was done before. */
 int cw_drain_write_plan(struct cw_writer *w, const char *yaml, bool repeated);

@@ -79,7 +79,8 @@ static void add_cmdline(struct cw_header_keys *m, int argc, char **argv)
 	add(m, "cmdline", "%s", text);
 }
 
-struct cw_header_keys *cw_header_keys_new(int argc, char **argv)
+struct cw_header_keys *cw_header_keys_new(int argc, char **argv, const char *capture_id,
+					  uint32_t segment)
 {
 	struct cw_header_keys *m = calloc(1, sizeof(*m));
 	struct utsname u;
@@ -87,6 +88,9 @@ struct cw_header_keys *cw_header_keys_new(int argc, char **argv)
 
 	if (!m)
 		return NULL;
+	add(m, "capture_id", "%s", capture_id);
+	if (segment)
+		add(m, "segment", "%u", segment);
 	uname(&u);
 	add(m, "host", "%s", u.nodename);
 	add(m, "kernel", "%s %s", u.release, u.version);

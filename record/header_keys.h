@@ -3,12 +3,14 @@
 #ifndef CW_HEADER_KEYS_H
 #define CW_HEADER_KEYS_H
 
+#include <stdint.h>
 #include "capture.h"
 
 struct cw_header_keys;
 
-/* Collect the keys; NULL without memory. */
-struct cw_header_keys *cw_header_keys_new(int argc, char **argv);
+/* Collect the keys; segment 0: the capture is in one file. NULL without memory. */
+struct cw_header_keys *cw_header_keys_new(int argc, char **argv, const char *capture_id,
+					  uint32_t segment);
 /* For cw_writer_new; owned by m. */
 const struct cw_meta_kv *cw_header_keys_kv(const struct cw_header_keys *m);
 void cw_header_keys_free(struct cw_header_keys *m);

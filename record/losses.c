@@ -3,6 +3,7 @@
  * Nothing is lost silently: polls the BPF programs' exact counts and says in the capture when,
  * where and of which kind something was lost. Must not know how records are drained.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,14 @@ struct cw_losses {
 	struct cw_count *now; /* of one kind, by CPU */
 	uint64_t *reported;   /* lost so far, [kind][cpu] */
 	uint64_t *discarded;  /* on purpose, [kind][cpu] */
+	/* Where the recording goes on in several files, [kind][cpu]; NULL elsewhere. */
+	struct cw_file_counts {
+		uint64_t written;     /* to the present file */
+		uint64_t written_old; /* to the one before */
+		uint64_t moved;       /* to files that were left, and to those only */
+		uint64_t lost_old;    /* reported in the one before */
+		uint64_t lost_before; /* reported in files that were left */
+	} * files;
 	uint64_t emitted[NKINDS], lost[NKINDS], missed[NKINDS];
 	uint64_t last_poll;
 };
@@ -53,6 +62,28 @@ struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w)
 		return l;
 	cw_losses_free(l);
 	return NULL;
+}
+
+int cw_losses_count_files(struct cw_losses *l)
+{
+	l->files = calloc(l->cpus * NKINDS, sizeof(*l->files));
+	return l->files ? 0 : -ENOMEM;
+}
+
+void cw_losses_next_file(struct cw_losses *l, struct cw_writer *w)
+{
+	size_t i;
+
+	for (i = 0; i < l->cpus * NKINDS; i++) {
+		struct cw_file_counts *f = &l->files[i];
+
+		f->moved += f->written;
+		f->written_old = f->written;
+		f->written = 0;
+		f->lost_old = l->reported[i] - f->lost_before;
+		f->lost_before = l->reported[i];
+	}
+	l->w = w;
 }
 
 static int append_lost(struct cw_losses *l, uint32_t kind, uint32_t cpu, uint64_t n,
@@ -133,25 +164,50 @@ int cw_losses_poll(struct cw_losses *l)
 	return rc;
 }
 
+static int append_counter(struct cw_writer *w, size_t k, uint32_t cpu, uint64_t ts,
+			  uint64_t emitted, uint64_t lost)
+{
+	struct cw_counter r = {.h = {.type = CW_COUNTER, .size = sizeof(r), .cpu = cpu, .ts = ts},
+			       .kind = kinds[k],
+			       .emitted = emitted,
+			       .lost = lost};
+
+	return emitted || lost ? cw_writer_append(w, &r.h) : 0;
+}
+
+int cw_losses_end_file(struct cw_losses *l, struct cw_writer *old)
+{
+	uint32_t cpu;
+	size_t k;
+	int rc = 0;
+
+	for (k = 0; k < NKINDS; k++) {
+		for (cpu = 0; !rc && cpu < l->cpus; cpu++) {
+			const struct cw_file_counts *f = &l->files[k * l->cpus + cpu];
+
+			rc = append_counter(old, k, cpu, l->last_poll, f->written_old, f->lost_old);
+		}
+	}
+	return rc;
+}
+
 int cw_losses_finish(struct cw_losses *l)
 {
-	struct cw_counter r = {.h = {.type = CW_COUNTER, .size = sizeof(r)}};
 	uint32_t cpu;
 	size_t k;
 	int rc = cw_losses_poll(l);
 
-	r.h.ts = l->last_poll;
 	for (k = 0; !rc && k < NKINDS; k++) {
 		if (cw_probes_counts(l->pr, kinds[k], l->now))
 			continue;
 		for (cpu = 0; !rc && cpu < l->cpus; cpu++) {
-			if (!l->now[cpu].emitted && !l->now[cpu].lost)
-				continue;
-			r.h.cpu = cpu;
-			r.kind = kinds[k];
-			r.emitted = l->now[cpu].emitted - l->discarded[k * l->cpus + cpu];
-			r.lost = l->now[cpu].lost;
-			rc = cw_writer_append(l->w, &r.h);
+			size_t i = k * l->cpus + cpu;
+			uint64_t moved = l->files ? l->files[i].moved : 0;
+			uint64_t lost_before = l->files ? l->files[i].lost_before : 0;
+
+			rc = append_counter(l->w, k, cpu, l->last_poll,
+					    l->now[cpu].emitted - l->discarded[i] - moved,
+					    l->now[cpu].lost - lost_before);
 		}
 	}
 	return rc;
@@ -172,6 +228,19 @@ void cw_losses_discard(struct cw_losses *l, uint32_t kind, uint32_t cpu)
 
 	if (k < NKINDS && cpu < l->cpus)
 		l->discarded[k * l->cpus + cpu]++;
+}
+
+void cw_losses_wrote(struct cw_losses *l, const struct cw_rec *rec, bool old, bool present)
+{
+	size_t k = l->files ? kind_index(rec->type) : NKINDS;
+	struct cw_file_counts *f;
+
+	if (k == NKINDS || rec->cpu >= l->cpus)
+		return;
+	f = &l->files[k * l->cpus + rec->cpu];
+	f->written += present;
+	f->written_old += old;
+	f->moved += !present;
 }
 
 uint64_t cw_losses_emitted(const struct cw_losses *l, uint32_t kind)
@@ -202,5 +271,6 @@ void cw_losses_free(struct cw_losses *l)
 	free(l->now);
 	free(l->reported);
 	free(l->discarded);
+	free(l->files);
 	free(l);
 }

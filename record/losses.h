@@ -3,6 +3,7 @@
 #ifndef CW_LOSSES_H
 #define CW_LOSSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "capture.h"
 #include "probes.h"
@@ -15,6 +16,16 @@ int cw_losses_poll(struct cw_losses *l);
 /* A record of this type from this CPU was thrown away on purpose: it is as if it had not happened.
  */
 void cw_losses_discard(struct cw_losses *l, uint32_t kind, uint32_t cpu);
+/*
+ * Where the recording goes on in several files, each gets counter records of its own.
+ * cw_losses_count_files comes first (-ENOMEM); then tell of every record, to which of the files it
+ * went; next_file when there is another one, end_file when nothing goes to the old one any more.
+ */
+int cw_losses_count_files(struct cw_losses *l);
+void cw_losses_wrote(struct cw_losses *l, const struct cw_rec *rec, bool old, bool present);
+void cw_losses_next_file(struct cw_losses *l, struct cw_writer *w);
+int cw_losses_end_file(struct cw_losses *l, struct cw_writer *old);
+
 /* The same, then counter records; nothing may be emitted any more. */
 int cw_losses_finish(struct cw_losses *l);
 /* Of one record type, on all CPUs, as of the last poll. */

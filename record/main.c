@@ -16,15 +16,14 @@
 #include "exec.h"
 #include "findsym.h"
 #include "losses.h"
-#include "header_keys.h"
 #include "interrupt.h"
 #include "modules.h"
 #include "options.h"
-#include "output.h"
 #include "points.h"
 #include "privilege.h"
 #include "probes.h"
 #include "resolve.h"
+#include "segments.h"
 #include "stdfds.h"
 #include "target.h"
 
@@ -34,9 +33,8 @@ struct recording {
 	struct cw_options opt;
 	struct cw_target target;
 	struct cw_points points;
-	struct cw_output out;
 	struct cw_probes *probes;
-	struct cw_writer *writer;
+	struct cw_segments segments;
 	struct cw_modules *modules;
 	struct cw_losses *losses;
 	struct cw_drain *drain;
@@ -86,7 +84,7 @@ static int step_points(struct recording *r)
 
 static int step_output(struct recording *r)
 {
-	return cw_output_open(&r->out, r->opt.output, r->err);
+	return cw_segments_open(&r->segments, &r->opt, r->argc, r->argv, r->err);
 }
 
 static int step_load(struct recording *r)
@@ -96,23 +94,22 @@ static int step_load(struct recording *r)
 
 static int step_writer(struct recording *r)
 {
-	struct cw_header_keys *meta = cw_header_keys_new(r->argc, r->argv);
-	int rc = meta ? cw_writer_new(&r->writer, r->out.fd, cw_header_keys_kv(meta)) : -ENOMEM;
+	int rc = cw_segments_begin(&r->segments, r->err);
 
-	cw_header_keys_free(meta);
 	if (rc)
-		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output,
-			 cw_output_reason(rc));
+		return rc;
 	r->plan_yaml = cw_plan_to_yaml(r->opt.plan);
-	if (rc || !r->plan_yaml)
-		return rc ? rc : -ENOMEM;
-	r->modules = cw_modules_new(r->writer);
-	r->losses = cw_losses_new(r->probes, r->writer);
-	if (!r->modules || !r->losses)
+	r->modules = cw_modules_new(r->segments.w);
+	r->losses = cw_losses_new(r->probes, r->segments.w);
+	if (!r->plan_yaml || !r->modules || !r->losses)
 		return -ENOMEM;
-	cw_modules_on_text(r->modules, cw_probes_text, r->probes);
-	rc = cw_drain_write_plan(r->writer, r->plan_yaml, false);
-	return rc ? rc : cw_points_write(&r->points, r->writer, r->modules, false);
+	if (r->opt.segments) {
+		cw_modules_keep_files(r->modules);
+		rc = cw_losses_count_files(r->losses);
+	}
+	if (!rc)
+		rc = cw_drain_write_plan(r->segments.w, r->plan_yaml, false);
+	return rc ? rc : cw_points_write(&r->points, r->segments.w, r->modules, false);
 }
 
 static void want_pid(void *arg, uint32_t pid)
@@ -146,7 +143,7 @@ static int step_run(struct recording *r)
 {
 	struct cw_drain_setup s = {
 		.probes = r->probes,
-		.writer = r->writer,
+		.segments = &r->segments,
 		.modules = r->modules,
 		.points = &r->points,
 		.losses = r->losses,
@@ -167,33 +164,15 @@ static int step_run(struct recording *r)
 		return rc;
 	if (!r->opt.quiet && strcmp(r->opt.output, "-") != 0)
 		fprintf(stderr, "callweave-record: recording into %s; stop with Ctrl-C\n",
-			r->opt.output);
-	r->reason = cw_drain_run(r->drain);
+			r->segments.path);
+	r->reason = cw_drain_run(r->drain, r->err);
 	return 0;
-}
-
-static int append_end(struct recording *r)
-{
-	static const char *const words[] = {
-		[CW_END_SIGNAL] = "stopped by a signal",
-		[CW_END_TARGET] = "the target exited",
-		[CW_END_DURATION] = "the duration is over",
-		[CW_END_EVENTS] = "enough events",
-		[CW_END_ERROR] = "an error",
-	};
-	struct cw_end e = {.h = {.type = CW_END, .cpu = CW_CPU_NONE}};
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	e.h.ts = t.tv_sec * 1000000000ull + t.tv_nsec;
-	e.reason = r->reason < 0 ? CW_END_ERROR : r->reason;
-	return cw_writer_append_tail(r->writer, &e.h, sizeof(e), words[e.reason],
-				     strlen(words[e.reason]));
 }
 
 /* Everything after the loop. The file is closed properly whatever happened before. */
 static int step_finish(struct recording *r)
 {
+	char name[512];
 	int rc = r->reason < 0 ? r->reason : 0;
 	struct cw_writer_stats st;
 
@@ -202,21 +181,14 @@ static int step_finish(struct recording *r)
 	cw_child_stop(r->target.child);
 	cw_interrupt_child(0);
 	if (!rc)
-		rc = cw_drain_rest(r->drain);
+		rc = cw_drain_rest(r->drain, r->err);
 	if (!rc)
 		rc = cw_losses_finish(r->losses);
 	if (!rc)
-		rc = append_end(r);
-	if (!rc)
-		rc = cw_writer_finish(r->writer, true);
-	cw_writer_get_stats(r->writer, &st);
-	if (!rc)
-		rc = cw_output_close(&r->out, false);
-	if (rc)
-		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output,
-			 cw_output_reason(rc));
-	if (!r->opt.quiet)
-		cw_closing_line(r->opt.output, r->losses, &st);
+		rc = cw_segments_finish(&r->segments, r->reason, r->err);
+	st = cw_segments_stats(&r->segments);
+	if (!r->opt.quiet && rc != -EPIPE)
+		cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses, &st);
 	return rc;
 }
 
@@ -230,9 +202,8 @@ static void cleanup(struct recording *r, bool failed)
 	cw_drain_free(r->drain);
 	cw_losses_free(r->losses);
 	cw_modules_free(r->modules);
-	cw_writer_free(r->writer);
 	cw_probes_free(r->probes);
-	cw_output_close(&r->out, failed && !r->drain);
+	cw_segments_close(&r->segments, failed && !r->drain);
 	cw_points_free(&r->points);
 	cw_target_close(&r->target);
 	free(r->plan_yaml);
@@ -242,14 +213,22 @@ static void cleanup(struct recording *r, bool failed)
 /* Steps that write leave it to the writer to know what went wrong. */
 static const char *failure(struct recording *r, int rc)
 {
-	int werr = r->writer ? cw_writer_error(r->writer) : 0;
+	int werr = r->segments.w ? cw_writer_error(r->segments.w) : 0;
 
-	if (werr || (!*r->err && r->writer))
-		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->opt.output,
+	if (!werr && r->segments.old)
+		werr = cw_writer_error(r->segments.old);
+	if (werr || (!*r->err && r->segments.w))
+		snprintf(r->err, CW_ERR, "writing %s failed: %s", r->segments.path,
 			 cw_output_reason(werr ? werr : rc));
 	if (!*r->err)
 		snprintf(r->err, CW_ERR, "cannot record: %s", strerror(-rc));
 	return r->err;
+}
+
+/* Who reads along has seen enough: that is no failure. */
+static bool reader_left(const struct recording *r, int rc)
+{
+	return rc == -EPIPE && r->segments.path && !strcmp(r->segments.path, "-");
 }
 
 int main(int argc, char **argv)
@@ -259,7 +238,6 @@ int main(int argc, char **argv)
 	int rc = 0;
 
 	cw_keep_std_fds();
-	r.out.fd = -1;
 	r.target.cgroup_fd = -1;
 	cw_options_parse(&r.opt, argc, argv);
 	if (r.opt.check_config)
@@ -268,8 +246,12 @@ int main(int argc, char **argv)
 		return cw_find_symbol(&r.opt);
 	for (i = 0; !rc && i < sizeof(steps) / sizeof(*steps); i++)
 		rc = steps[i](&r);
-	if (rc)
+	if (reader_left(&r, rc)) {
+		say("the reader of the capture has gone: stopped recording");
+		rc = 0;
+	} else if (rc) {
 		fprintf(stderr, "callweave-record: %s\n", failure(&r, rc));
+	}
 	cleanup(&r, rc != 0);
 	return rc ? 1 : 0;
 }

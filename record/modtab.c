@@ -36,6 +36,7 @@ struct cw_modtab {
 	struct module *modules; /* number id at id - 1 */
 	size_t n, capacity;
 	size_t nopen, max_open;
+	bool keep_files;            /* open, though embedded */
 	size_t nwanted;             /* wanted and not done */
 	struct cw_idmap by_file;    /* hash of what identifies the file -> id */
 	struct cw_idmap by_mapping; /* hash of what a mapping says about it -> id */
@@ -166,7 +167,7 @@ static uint32_t intern(struct cw_modtab *t, struct cw_module *rec, const char *p
 		t->n++;
 	}
 	m = &t->modules[id - 1];
-	if (fd >= 0 && m->fd < 0 && !m->done && t->nopen < t->max_open) {
+	if (fd >= 0 && m->fd < 0 && (!m->done || t->keep_files) && t->nopen < t->max_open) {
 		m->fd = fd;
 		t->nopen++;
 	} else if (fd >= 0) {
@@ -303,7 +304,8 @@ static int embed_module(struct cw_modtab *t, struct module *m)
 	rc = cw_embed_elf(t->w, id, fd);
 	if (fd != m->fd)
 		close(fd);
-	close_module(t, m);
+	if (!t->keep_files)
+		close_module(t, m);
 	return rc;
 }
 
@@ -319,6 +321,21 @@ int cw_modtab_embed(struct cw_modtab *t)
 			return rc;
 	}
 	return 0;
+}
+
+void cw_modtab_keep_files(struct cw_modtab *t)
+{
+	t->keep_files = true;
+}
+
+void cw_modtab_restart(struct cw_modtab *t, struct cw_writer *w)
+{
+	size_t i;
+
+	t->w = w;
+	t->nwanted = 0;
+	for (i = 0; i < t->n; i++)
+		t->modules[i].wanted = t->modules[i].done = false;
 }
 
 int cw_modtab_repeat(struct cw_modtab *t)

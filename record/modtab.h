@@ -32,6 +32,11 @@ void cw_modtab_want(struct cw_modtab *t, uint32_t id);
 /* Write the payloads of wanted modules that were not written yet. */
 int cw_modtab_embed(struct cw_modtab *t);
 
+/* Keep files open that are embedded already: they may be wanted again. */
+void cw_modtab_keep_files(struct cw_modtab *t);
+/* Go on in another capture: nothing was embedded there yet. The records are to be repeated. */
+void cw_modtab_restart(struct cw_modtab *t, struct cw_writer *w);
+
 /* Write all module records again. */
 int cw_modtab_repeat(struct cw_modtab *t);
 

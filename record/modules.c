@@ -508,3 +508,15 @@ int cw_modules_repeat(struct cw_modules *m)
 		rc = cw_proctab_each(m->procs, repeat_proc, m);
 	return rc ? rc : cw_kallsyms_repeat(m->ksyms, m->w);
 }
+
+void cw_modules_keep_files(struct cw_modules *m)
+{
+	cw_modtab_keep_files(m->modtab);
+}
+
+int cw_modules_restart(struct cw_modules *m, struct cw_writer *w)
+{
+	m->w = w;
+	cw_modtab_restart(m->modtab, w);
+	return cw_modules_repeat(m);
+}

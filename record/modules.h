@@ -66,4 +66,11 @@ void cw_modules_forget(struct cw_modules *m, uint32_t pid);
 /* Write every module, process, thread, map and ksym record again, for a new epoch. */
 int cw_modules_repeat(struct cw_modules *m);
 
+/*
+ * Go on in another capture, where all of that is written, too, and payloads anew.
+ * cw_modules_keep_files, right after cw_modules_new, keeps what that takes.
+ */
+void cw_modules_keep_files(struct cw_modules *m);
+int cw_modules_restart(struct cw_modules *m, struct cw_writer *w);
+
 #endif
