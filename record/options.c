@@ -21,7 +21,7 @@
 
 struct parse {
 	struct cw_options *o;
-	const char *config;
+	const char *config, *second_config;
 	const char *funcs[MAX_FUNCS];
 	bool offset[MAX_FUNCS]; /* given by --offset */
 	size_t nfuncs;
@@ -352,8 +352,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		take_positional(st, p, arg);
 		return 0;
 	case OPT_CONFIG:
-		if (strcmp(p->config, arg) != 0)
-			argp_error(st, "only one --config can be given: %s or %s?", arg, p->config);
+		if (p->second_config)
+			argp_error(st, "only one --config can be given: %s or %s?", p->config,
+				   p->second_config);
 		return 0;
 	case OPT_FORCE_RETURN:
 		o->force_return = true;
@@ -373,7 +374,9 @@ static error_t parse_any(int key, char *arg, struct argp_state *st)
 
 	if (!p->config_only)
 		return parse_opt(key, arg, st);
-	if (key == OPT_CONFIG)
+	if (key == OPT_CONFIG && p->config && strcmp(p->config, arg) != 0)
+		p->second_config = arg;
+	else if (key == OPT_CONFIG)
 		p->config = arg;
 	return 0;
 }
@@ -431,7 +434,7 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 	p.config_only = true;
 	argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &p);
 	p.config_only = false;
-	if (p.config)
+	if (p.config && !p.second_config)
 		read_config(&p);
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
 	if (o->exec_prog && !o->exec_argv)

@@ -49,6 +49,80 @@ says 2 'ring-size' "$record" -p $target --ring-size 12345 function_to_trace
 says 2 'exclude' "$record" -p $target --exec /bin/true function_to_trace
 says 2 'unrecognized|no-such-option' "$record" --no-such-option
 
+says 1 'no such process: 4194303' "$record" -p $target -p 4194303 -o "$cwc" function_to_trace
+thread=$(ls "/proc/$target/task" | grep -vx $target | head -n 1)
+[ -z "$thread" ] || says 1 "$thread is a thread" "$record" -p "$thread" -o "$cwc" function_to_trace
+says 1 'no function that matches .nothing_' "$record" -p $target -o "$cwc" --function 'nothing_*'
+says 1 'at most 200' "$record" -p $target -o "$cwc" --function 'libc.so.6:*'
+says 1 'not code' "$record" -p $target -o "$cwc" --offset 0
+says 1 'no cgroup of version 2|not mounted' "$record" --cgroup "$tmp" -o "$cwc" f
+says 1 'cannot open the cgroup /no/such/cgroup' "$record" --cgroup /no/such/cgroup -o "$cwc" f
+says 2 'exclude' "$record" -p $target --cgroup /sys/fs/cgroup f
+says 2 'exclude' "$record" --exec /bin/true --cgroup /sys/fs/cgroup f
+says 2 'only one BINARY.*/bin/true.*/bin/false' "$record" /bin/true /bin/false f
+says 2 'follow-forks needs' "$record" -f /bin/true f
+says 2 'follow-forks needs' "$record" -f --cgroup /sys/fs/cgroup f
+says 2 'need --exec' "$record" -p $target f -- argument
+says 2 '-p takes.*-5' "$record" -p -5 f
+says 2 'offset.*here' "$record" -p $target --offset here
+says 2 'which function' "$record" --cgroup /sys/fs/cgroup
+says 2 'async-source needs a FUNCTION' "$record" -p $target --async-source f
+says 2 'async-source needs a FUNCTION' "$record" -p $target --async-source f --offset 0x1000
+says 2 'exclude' "$record" -p $target --async-source f --async-hop f,1,g g
+says 2 'given twice' "$record" -p $target --async-source f --async-source g h
+says 2 'async-source-arg needs' "$record" -p $target --async-source-arg 2 f
+says 2 'async-source-binary needs' "$record" -p $target --async-source-binary /bin/true f
+says 2 'async-target-arg needs' "$record" -p $target --async-target-arg 2 f
+says 2 'async-source-arg takes.*1-8.*auto' "$record" -p $target --async-source f --async-source-arg auto g
+says 2 'async-target-arg takes.*auto.*nine' "$record" -p $target --async-source f --async-target-arg nine g
+says 2 'given twice' "$record" -p $target --async-hop f,1,g --async-hop f,1,g g
+says 2 'duration takes.*soon' "$record" -p $target --duration soon f
+says 2 'duration takes.*0' "$record" -p $target --duration 0 f
+for option in min-total-ms min-queue-ms min-work-ms async-max-age-ms; do
+	says 2 "$option takes.*many" "$record" -p $target --$option many f
+done
+says 2 'max-events takes.*1\.5' "$record" -p $target --max-events 1.5 f
+says 2 'max-size takes.*big' "$record" -p $target --max-size big f
+says 2 'max-size takes.*64K' "$record" -p $target --max-size 1K f
+says 2 'rotate needs --max-size' "$record" -p $target --rotate 3 f
+says 2 'rotate takes.*0' "$record" -p $target --max-size 1M --rotate 0 f
+says 2 'rotate makes several files' "$record" -p $target --max-size 1M --rotate 3 -o - f
+says 2 'stack takes' "$record" -p $target --stack some f
+says 2 'only one --config' "$record" -p $target --config "$tmp/a.yaml" --config "$tmp/b.yaml"
+says 2 'find-symbol needs' "$record" --find-symbol malloc
+says 2 'find-symbol goes with' "$record" -p $target --find-symbol malloc f
+says 2 'check-config stands alone' "$record" -p $target --check-config "$tmp/a.yaml"
+says 1 'no function mallocx' "$record" -p $target --module libc.so.6 --find-symbol mallocx
+says 1 'has mapped no file called libnosuch.so' "$record" -p $target --module libnosuch.so --find-symbol malloc
+says 1 'no such process: 4194303' "$record" -p 4194303 --find-symbol malloc
+
+# Plans in files: which file, line and column, the value, and what was expected.
+printf 'target:\n  function: f\nhops:\n  - source: g\n    source_arg: 9\n    target: f\n' >"$tmp/argument.yaml"
+printf 'target:\n  function: f\n  colour: red\n' >"$tmp/key.yaml"
+printf 'target: [f\n' >"$tmp/syntax.yaml"
+printf 'filters:\n  duration: 3\n' >"$tmp/nothing.yaml"
+for how in "--check-config" "-p $target -o $cwc --config"; do
+	# shellcheck disable=SC2086 # options
+	says 1 "argument.yaml:5:17: source_arg is '9': expected" "$record" $how "$tmp/argument.yaml"
+	# shellcheck disable=SC2086
+	says 1 "key.yaml:3:3: unknown key 'colour': expected" "$record" $how "$tmp/key.yaml"
+	# shellcheck disable=SC2086
+	says 1 'syntax.yaml:[0-9]*:[0-9]*: not valid YAML' "$record" $how "$tmp/syntax.yaml"
+	# shellcheck disable=SC2086
+	says 1 'no/such.yaml: No such file' "$record" $how /no/such.yaml
+done
+says 1 'nothing.yaml.*nothing to trace' "$record" --check-config "$tmp/nothing.yaml"
+
+# The help names no option that does not exist, of either program, nor commands that do not.
+"$record" --help >"$tmp/help" || fail "--help fails"
+for option in $(sed 's, -- .*,,' "$tmp/help" | grep -o -- '--[a-z][a-z-]*' | sort -u); do
+	"$record" "$option=x" 2>&1 </dev/null | grep -qE "unrecognized|unknown" && fail "--help names $option, which does not exist"
+done
+for command in $(sed -n 's/.*callweave-analyze \([a-z]*\).*/\1/p' "$tmp/help" | sort -u); do
+	"$analyze" --help | grep -qw -- "$command" || fail "--help names callweave-analyze $command, which does not exist"
+done
+[ "$(grep -c '^  callweave-record' "$tmp/help")" -ge 8 ] || fail "--help teaches too little by example"
+
 # Without privileges: which one is missing.
 cp "$record" "$tmp/recorder"
 chmod 755 "$tmp" "$tmp/recorder"
