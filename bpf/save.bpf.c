@@ -98,10 +98,14 @@ __noinline int cw_save_put_back(__u32 slot)
 	return 0;
 }
 
-static __always_inline bool cw_in_ranges(const struct cw_texts *t, __u64 word)
+/* A function of its own: the verifier would go through all its ways for each word of the memory. */
+__noinline int cw_in_ranges(__u32 pid, __u64 word)
 {
+	struct cw_texts *t = bpf_map_lookup_elem(&texts, &pid);
 	__u32 i = 0, step;
 
+	if (!t || t->n > CW_TEXT_RANGES)
+		return 1;
 #pragma unroll
 	for (step = CW_TEXT_RANGES / 2; step; step /= 2) {
 		if (t->ranges[(i + step) & (CW_TEXT_RANGES - 1)].start <= word)
@@ -115,28 +119,29 @@ static __always_inline bool cw_in_ranges(const struct cw_texts *t, __u64 word)
  * Is code mapped where the word points? Until the recorder has said where that is: the program's
  * own and what lies around the instruction pointer.
  */
-static __always_inline bool cw_is_text(const struct cw_texts *t, __u64 word, __u64 ip, __u64 start,
-				       __u64 size)
+static __always_inline bool cw_may_be_text(const struct cw_texts *t, __u64 word, __u64 ip,
+					   __u64 start, __u64 size)
 {
 	__u32 bit;
 
 	if (!t)
 		return word - start < size || word - ip + CW_NEAR < 2 * CW_NEAR;
 	bit = CW_TEXT_BIT(word);
-	if (!(t->bits[bit >> 6 & (CW_TEXT_WORDS - 1)] >> (bit & 63) & 1))
-		return false;
-	return t->n > CW_TEXT_RANGES || cw_in_ranges(t, word);
+	return t->bits[bit >> 6 & (CW_TEXT_WORDS - 1)] >> (bit & 63) & 1;
 }
 
-/* Go on with hash h over the words of the saved memory that may be return addresses. */
-__noinline __u64 cw_save_hash(__u32 slot, __u64 h)
+/*
+ * Go on with hash h over those words of a page of the saved memory that may be return addresses. By
+ * pages, as the verifier counts the ways through a loop.
+ */
+__noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	volatile struct cw_slot *s = cw_slot_at(slot);
 	__u8 *area = cw_save_area(slot);
 	__u64 word, ip, start = 0, size = 0;
 	struct cw_texts *t;
-	__u32 i, pid;
+	__u32 i, at, pid;
 
 	if (!s || !area)
 		return h;
@@ -147,14 +152,34 @@ __noinline __u64 cw_save_hash(__u32 slot, __u64 h)
 		start = BPF_CORE_READ(task, mm, start_code);
 		size = BPF_CORE_READ(task, mm, end_code) - start;
 	}
-	for (i = 0; i < CW_MAX_SAVE; i += 8) {
-		if (i >= s->saved || i >= cfg.save_bytes)
+	page = page % (CW_MAX_SAVE / CW_PAGE) * CW_PAGE;
+	for (i = 0; i < CW_PAGE; i += 8) {
+		at = page + i;
+		barrier_var(at); /* what is compared is what is used */
+		if (at >= s->saved || at >= cfg.save_bytes)
 			break;
-		word = *(__u64 *)(area + CW_MEMORY + i);
-		if (!cw_is_text(t, word, ip, start, size))
+		word = *(__u64 *)(area + CW_MEMORY + at);
+		if (!cw_may_be_text(t, word, ip, start, size))
+			continue;
+		if (t && !cw_in_ranges(pid, word))
 			continue;
 		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
+	}
+	return h;
+}
+
+__noinline __u64 cw_save_hash(__u32 slot, __u64 h)
+{
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u32 page;
+
+	if (!s)
+		return h;
+	for (page = 0; page < CW_MAX_SAVE / CW_PAGE; page++) {
+		if (page * CW_PAGE >= s->saved)
+			break;
+		h = cw_save_hash_page(slot, page, h);
 	}
 	return h;
 }

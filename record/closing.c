@@ -61,3 +61,23 @@ void cw_closing_line(const char *path, const struct cw_losses *l, const struct c
 		fprintf(stderr, "; %.1f bytes an event", (double)data / total);
 	fprintf(stderr, "\n");
 }
+
+#define MAX_NAMED 3
+
+void cw_closing_stacks(const struct cw_modules *m)
+{
+	const char *path;
+	uint32_t id = 0;
+	unsigned n = 0;
+
+	while ((path = cw_modules_without_fp(m, &id))) {
+		if (n++ < MAX_NAMED)
+			fprintf(stderr, "%s%s", n == 1 ? "callweave-record: " : ", ", path);
+	}
+	if (n > MAX_NAMED)
+		fprintf(stderr, " and %u more", n - MAX_NAMED);
+	if (n)
+		fprintf(stderr,
+			": no frame pointers, so that stacks end at the caller; --stack dwarf "
+			"records whole ones\n");
+}

@@ -5,6 +5,10 @@
 
 #include "capture.h"
 #include "losses.h"
+#include "modules.h"
+
+/* Which stacks are not whole, and what to do about it; nothing when there is nothing to say. */
+void cw_closing_stacks(const struct cw_modules *m);
 
 void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_writer_stats *st);
 

@@ -73,6 +73,9 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 	case CW_STACK:
 		cw_modules_note_stack(d->s.modules, (const struct cw_stack *)rec);
 		break;
+	case CW_STACK_REGS:
+		cw_modules_note_saved(d->s.modules, (const struct cw_stack_regs *)rec);
+		break;
 	case CW_THREAD:
 	case CW_FORK:
 	case CW_EXEC:

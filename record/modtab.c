@@ -27,6 +27,7 @@ struct module {
 	uint32_t pid; /* where to look for the file again */
 	uint64_t start, end;
 	bool wanted;
+	bool no_fp;
 	bool done; /* embedded, or found to be impossible */
 };
 
@@ -268,6 +269,22 @@ void cw_modtab_want(struct cw_modtab *t, uint32_t id)
 		return;
 	m->wanted = true;
 	t->nwanted++;
+}
+
+void cw_modtab_no_fp(struct cw_modtab *t, uint32_t id)
+{
+	t->modules[id - 1].no_fp = true;
+}
+
+const char *cw_modtab_without_fp(const struct cw_modtab *t, uint32_t *id)
+{
+	while (*id < t->n) {
+		const struct module *m = &t->modules[(*id)++];
+
+		if (m->no_fp)
+			return m->path;
+	}
+	return NULL;
 }
 
 /* Modules beyond the bound of open files are looked for where they were seen last. */

@@ -29,6 +29,10 @@ uint32_t cw_modtab_add_named(struct cw_modtab *t, const char *name, uint64_t ts)
 /* The module appeared in a stack: its symbols are wanted. */
 void cw_modtab_want(struct cw_modtab *t, uint32_t id);
 
+/* Functions of the module keep no frame pointers; and which modules that was said of, after *id. */
+void cw_modtab_no_fp(struct cw_modtab *t, uint32_t id);
+const char *cw_modtab_without_fp(const struct cw_modtab *t, uint32_t *id);
+
 /* Write the payloads of wanted modules that were not written yet. */
 int cw_modtab_embed(struct cw_modtab *t);
 

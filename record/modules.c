@@ -415,6 +415,14 @@ static void note_addr(struct cw_modules *m, uint32_t pid, struct cw_proc *p, uin
 	}
 }
 
+static void note_no_fp(struct cw_modules *m, const struct cw_proc *p, uint64_t addr)
+{
+	const struct cw_map_entry *e = cw_proc_find_map(p, addr);
+
+	if (e)
+		cw_modtab_no_fp(m->modtab, e->module_id);
+}
+
 void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s)
 {
 	size_t i, n = s->h.size < sizeof(*s) ? 0 : (s->h.size - sizeof(*s)) / sizeof(s->frames[0]);
@@ -429,6 +437,34 @@ void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s)
 	note_addr(m, s->pid, p, s->caller);
 	for (i = 0; i < n; i++)
 		note_addr(m, s->pid, p, s->frames[i]);
+	if (p && n && (s->flags & CW_STACK_ENTRY) && (s->flags & CW_STACK_NO_FP))
+		note_no_fp(m, p, s->frames[0]);
+}
+
+void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r)
+{
+	size_t i, n = r->h.size < sizeof(*r) ? 0 : (r->h.size - sizeof(*r)) / sizeof(uint64_t);
+	struct cw_proc *p = cw_proctab_get(m->procs, r->pid, false);
+	const struct cw_map_entry *e;
+	uint64_t word, low, high;
+
+	if (!p || !p->nmaps)
+		return;
+	low = p->maps[0].start;
+	high = p->maps[p->nmaps - 1].end;
+	for (i = 0; i < n; i++) {
+		memcpy(&word, r->memory + i * sizeof(word), sizeof(word));
+		if (word < low || word >= high)
+			continue;
+		e = cw_proc_find_map(p, word);
+		if (e)
+			cw_modtab_want(m->modtab, e->module_id);
+	}
+}
+
+const char *cw_modules_without_fp(const struct cw_modules *m, uint32_t *id)
+{
+	return cw_modtab_without_fp(m->modtab, id);
 }
 
 int cw_modules_embed(struct cw_modules *m)

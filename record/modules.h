@@ -55,6 +55,15 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 /* A stack record went by: remember which modules and kernel addresses it shows. Cheap. */
 void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s);
 
+/* Memory saved with a stack went by: words in it may be return addresses. */
+void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r);
+
+/*
+ * A module whose functions were entered and keep no frame pointers, so that their stacks are not
+ * whole; NULL: no more. *id is where to go on, at first 0.
+ */
+const char *cw_modules_without_fp(const struct cw_modules *m, uint32_t *id);
+
 /* Write payloads and kernel symbols of what was noted since; about once a second and at the end. */
 int cw_modules_embed(struct cw_modules *m);
 

@@ -67,8 +67,11 @@ const struct argp_option cw_option_table[] = {
 	{"min-total-ms", OPT_MIN_TOTAL, "MS", 0, "filter kept in the plan for reports", 2},
 	{"min-queue-ms", OPT_MIN_QUEUE, "MS", 0, "filter kept in the plan for reports", 2},
 	{"min-work-ms", OPT_MIN_WORK, "MS", 0, "filter kept in the plan for reports", 2},
-	{"stack", OPT_STACK, "fp|none", 0,
-	 "how user stacks are walked: by frame pointers (fp), not at all", 2},
+	{"stack", OPT_STACK, "fp|dwarf[=BYTES]|none", 0,
+	 "user stacks: by frame pointers (fp); registers and up to BYTES (16K, at most 32K) of "
+	 "each "
+	 "distinct stack, to be unwound by unwind tables when analyzed (dwarf); none",
+	 2},
 	{"force-return-probes", OPT_FORCE_RETURN, NULL, 0,
 	 "return probes in programs of Go or another runtime that moves stacks", 2},
 	{NULL, 0, NULL, 0, "When to stop, where to write:", 3},

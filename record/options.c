@@ -248,9 +248,8 @@ static error_t parse_plan_opt(int key, char *arg, struct argp_state *st)
 		f->max_events = cw_value_count(st, "--max-events", arg, UINT64_MAX);
 		return 0;
 	case OPT_STACK:
-		if (strcmp(arg, "fp") != 0 && strcmp(arg, "none") != 0)
-			argp_error(st, "--stack takes fp or none, not '%s'", arg);
-		plan->stacks = !strcmp(arg, "fp");
+		p->o->stack_bytes = cw_value_stack(st, "--stack", arg);
+		plan->stacks = strcmp(arg, "none") != 0;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

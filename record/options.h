@@ -26,9 +26,10 @@ struct cw_options {
 	const char *check_config;
 
 	const char *output;
-	uint64_t ring_bytes; /* a power of two times the page size */
-	uint64_t max_bytes;  /* of a capture file; 0: no limit */
-	uint32_t segments;   /* files to go on in, each of max_bytes; 0: one file, output itself */
+	uint64_t ring_bytes;  /* a power of two times the page size */
+	uint64_t max_bytes;   /* of a capture file; 0: no limit */
+	uint32_t segments;    /* files to go on in, each of max_bytes; 0: one file, output itself */
+	uint32_t stack_bytes; /* of each distinct user stack to save; 0: frame pointers do */
 	bool quiet;
 	bool verbose;
 };

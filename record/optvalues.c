@@ -94,3 +94,23 @@ void cw_value_offset(const struct argp_state *st, const char *name, const char *
 	if (errno || end == text || *end || *text == '-')
 		argp_error(st, "%s takes a file offset such as 0x11c9, not '%s'", name, text);
 }
+
+#define DEFAULT_STACK 16384u
+#define MIN_STACK     512u
+#define MAX_STACK     32768u /* as much as one record holds, and BPF copies */
+
+uint32_t cw_value_stack(const struct argp_state *st, const char *name, const char *text)
+{
+	uint64_t n = DEFAULT_STACK;
+
+	if (!strcmp(text, "fp") || !strcmp(text, "none"))
+		return 0;
+	if (strncmp(text, "dwarf", 5) != 0 || (text[5] && text[5] != '='))
+		argp_error(st, "%s takes fp, dwarf[=BYTES] or none, not '%s'", name, text);
+	if (text[5])
+		n = cw_parse_size(text + 6);
+	if (n < MIN_STACK || n > MAX_STACK)
+		argp_error(st, "%s=dwarf takes %u to %u bytes, not '%s'", name, MIN_STACK,
+			   MAX_STACK, text + 6);
+	return (uint32_t)(n + 7) & ~7u;
+}

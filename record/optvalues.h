@@ -23,6 +23,8 @@ uint64_t cw_value_size(const struct argp_state *st, const char *name, const char
 		       uint64_t min);
 /* A ring's size: a power of two from a page on. */
 uint64_t cw_value_ring(const struct argp_state *st, const char *name, const char *text);
+/* How to record stacks: fp and none give 0, dwarf[=BYTES] the bytes, a multiple of 8. */
+uint32_t cw_value_stack(const struct argp_state *st, const char *name, const char *text);
 /* An argument position, 1-8; 0 for auto where that is allowed. */
 uint32_t cw_value_arg(const struct argp_state *st, const char *name, const char *text,
 		      bool may_auto);

@@ -106,6 +106,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
 	c->stacks = o->plan->stacks;
+	c->stack_bytes = o->stack_bytes;
 	c->save_bytes = c->stack_bytes > CW_GAP_MAX ? c->stack_bytes : CW_GAP_MAX;
 	if (!stat("/proc/self/ns/pid", &ns))
 		c->pid_ns = ns.st_ino;

@@ -159,6 +159,30 @@ static void binary_and_modules(void **state)
 	cw_options_free(&o);
 }
 
+static void stacks(void **state)
+{
+	static const struct {
+		const char *value;
+		uint32_t bytes;
+	} good[] = {{"fp", 0},
+		    {"none", 0},
+		    {"dwarf", 16384},
+		    {"dwarf=32K", 32768},
+		    {"dwarf=1001", 1008}};
+	struct cw_options o;
+	char line[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		snprintf(line, sizeof(line), "-p 1 --stack %s f", good[i].value);
+		parse(&o, line);
+		assert_int_equal(o.stack_bytes, good[i].bytes);
+		assert_int_equal(o.plan->stacks, strcmp(good[i].value, "none") != 0);
+		cw_options_free(&o);
+	}
+}
+
 static void several_processes(void **state)
 {
 	char line[] = "-p 12 -p 13 -p 12 -f f g";
@@ -296,11 +320,13 @@ static void usage_errors(void **state)
 		"-p 1 --duration 0 f",
 		"-p 1 --duration soon f",
 		"-p 1 --max-events 1.5 f",
-		"-p 1 --stack dwarf f",
 		"-p 1 --nonsense f",
 		"-p 1 --offset zz",
 		"-p 0x1 f",
 		"-p 1 --cgroup /sys/fs/cgroup f",
+		"-p 1 --stack dwarf=64K f",
+		"-p 1 --stack dwarf=100 f",
+		"-p 1 --stack dwarfs f",
 		"--cgroup /sys/fs/cgroup --exec x f",
 		"./a -f f",
 		"--cgroup /x -f f",
@@ -344,6 +370,7 @@ int main(void)
 		cmocka_unit_test(aliases),
 		cmocka_unit_test(hops_need_no_function),
 		cmocka_unit_test(binary_and_modules),
+		cmocka_unit_test(stacks),
 		cmocka_unit_test(several_processes),
 		cmocka_unit_test(async_source),
 		cmocka_unit_test(config_comes_first),
