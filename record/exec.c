@@ -52,17 +52,19 @@ char *cw_exec_find(const char *prog)
 	return NULL;
 }
 
-/* An id from an environment variable that sudo sets; -1 when there is none. */
-static long sudo_id(const char *name)
+/* An id from an environment variable that sudo sets: 1, 0 when there is none, or -EINVAL. */
+static int sudo_id(const char *name, id_t *out)
 {
 	const char *text = getenv(name);
+	unsigned long long v;
 	char *end;
-	long v;
 
-	if (!text || geteuid())
-		return -1;
-	v = strtol(text, &end, 10);
-	return end == text || *end || v < 0 ? -1 : v;
+	if (!text || !*text)
+		return 0;
+	v = strtoull(text, &end, 10);
+	*out = (id_t)v;
+	/* The greatest id would mean: leave it as it is. */
+	return *text >= '0' && *text <= '9' && !*end && v < UINT32_MAX ? 1 : -EINVAL;
 }
 
 static bool is_member(const struct group *g, const char *user)
@@ -93,14 +95,27 @@ static size_t user_groups(const char *user, gid_t gid, gid_t *list, size_t max)
 	return n;
 }
 
+/* The user behind sudo: 1, 0 when there is none (or it is root), or -EINVAL. */
+static int sudo_user(id_t *uid, id_t *gid)
+{
+	int has_uid = sudo_id("SUDO_UID", uid), has_gid = sudo_id("SUDO_GID", gid);
+
+	if (geteuid())
+		return 0;
+	if (has_uid < 0 || has_uid != has_gid)
+		return -EINVAL;
+	return has_uid && *uid;
+}
+
 static int drop_to_sudo_user(void)
 {
-	long uid = sudo_id("SUDO_UID"), gid = sudo_id("SUDO_GID");
 	gid_t groups[MAX_GROUPS];
+	id_t uid, gid;
 	size_t n;
+	int rc = sudo_user(&uid, &gid);
 
-	if (uid <= 0 || gid < 0)
-		return 0;
+	if (rc <= 0)
+		return rc;
 	n = user_groups(getenv("SUDO_USER"), gid, groups, MAX_GROUPS);
 	if (setgroups(n, groups) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
@@ -134,9 +149,19 @@ static void run_child(const char *path, char **argv, bool to_stderr, int go, int
 
 int cw_child_start(struct cw_child **out, const char *path, char **argv, bool to_stderr, char *err)
 {
-	struct cw_child *c = calloc(1, sizeof(*c));
+	struct cw_child *c;
 	int go[2] = {-1, -1}, result[2] = {-1, -1};
+	id_t uid, gid;
 
+	/* At any doubt about the user the program is not started, rather than started as root. */
+	if (sudo_user(&uid, &gid) < 0) {
+		snprintf(err, CW_ERR,
+			 "SUDO_UID and SUDO_GID do not tell who %s is to run as: unset both to "
+			 "run it as root",
+			 path);
+		return -EINVAL;
+	}
+	c = calloc(1, sizeof(*c));
 	if (!c || pipe2(go, O_CLOEXEC) || pipe2(result, O_CLOEXEC)) {
 		snprintf(err, CW_ERR, "cannot start %s: %s", path, strerror(errno));
 		free(c);

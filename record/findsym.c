@@ -58,7 +58,7 @@ static void look_into(struct finder *f, int fd, const char *path)
 
 static void look_into_path(struct finder *f, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, CW_OPEN_ELF);
 
 	if (fd < 0) {
 		snprintf(f->trouble, CW_ERR, "cannot open %s: %s", path, strerror(errno));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "elffile.h"
 #include "needed.h"
+#include "resolve.h"
 
 #define MAX_LIBS 128
 
@@ -40,7 +41,7 @@ static int open_at(const char *dir, size_t len, const char *name, char **path)
 
 	if (asprintf(path, "%.*s/%s", (int)len, dir, name) < 0)
 		return -ENOMEM;
-	fd = open(*path, O_RDONLY | O_CLOEXEC);
+	fd = open(*path, CW_OPEN_ELF);
 	if (fd < 0) {
 		free(*path);
 		*path = NULL;

@@ -19,11 +19,48 @@ static void give_to_sudo_user(int fd)
 		return; /* it stays root's */
 }
 
-int cw_output_open(struct cw_output *o, const char *path, char *err)
+/* Is it a capture, or empty? Another file of the user's is not overwritten by mistake. */
+static bool may_replace(const char *path)
+{
+	char head[16];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+	if (fd >= 0)
+		close(fd);
+	return !n || (n == sizeof(head) && !memcmp(head + 8, "CWCAPTUR", 8));
+}
+
+static int open_file(struct cw_output *o, char *err)
 {
 	struct stat st;
 
+	/* A file that was there keeps its owner, and until recording begins what is in it. */
+	o->fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (o->fd >= 0) {
+		o->created = true;
+		give_to_sudo_user(o->fd);
+		return 0;
+	}
+	if (errno == EEXIST)
+		o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (o->fd < 0)
+		return -errno;
+	o->replaces = !fstat(o->fd, &st) && S_ISREG(st.st_mode);
+	if (!o->replaces || !st.st_size || may_replace(o->path))
+		return 0;
+	snprintf(err, CW_ERR, "%s exists and is no capture: give another name with -o", o->path);
+	close(o->fd);
+	o->fd = -1;
+	return -EEXIST;
+}
+
+int cw_output_open(struct cw_output *o, const char *path, char *err)
+{
+	int rc = 0;
+
 	*o = (struct cw_output){.fd = -1, .path = path};
+	*err = 0;
 	if (!strcmp(path, "-")) {
 		if (isatty(STDOUT_FILENO)) {
 			snprintf(err, CW_ERR,
@@ -32,18 +69,22 @@ int cw_output_open(struct cw_output *o, const char *path, char *err)
 			return -EINVAL;
 		}
 		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		rc = o->fd < 0 ? -errno : 0;
 	} else {
-		o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		rc = open_file(o, err);
 	}
-	if (o->fd < 0) {
-		snprintf(err, CW_ERR, "cannot write to %s: %s", path, strerror(errno));
-		return -errno;
-	}
-	if (strcmp(path, "-") != 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode)) {
-		o->created = true;
-		give_to_sudo_user(o->fd);
-	}
-	return 0;
+	if (rc && !*err)
+		snprintf(err, CW_ERR, "cannot write to %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+int cw_output_begin(struct cw_output *o)
+{
+	if (!o->replaces)
+		return 0;
+	o->replaces = false;
+	o->created = true;
+	return ftruncate(o->fd, 0) ? -errno : 0;
 }
 
 int cw_output_close(struct cw_output *o, bool discard)

@@ -8,6 +8,9 @@
 
 #define CW_ERR 512 /* size of every err buffer: one sentence for the user */
 
+/* How a file that may be one is opened: a FIFO or a device must not keep the recorder waiting. */
+#define CW_OPEN_ELF (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
 struct cw_func {
 	uint64_t value;  /* st_value */
 	uint64_t offset; /* file offset, what uprobes take */

@@ -78,8 +78,10 @@ int cw_segments_begin(struct cw_segments *s, char *err)
 {
 	struct cw_header_keys *keys =
 		cw_header_keys_new(s->argc, s->argv, s->capture_id, s->number);
-	int rc = keys ? cw_writer_new(&s->w, s->out.fd, cw_header_keys_kv(keys)) : -ENOMEM;
+	int rc = keys ? cw_output_begin(&s->out) : -ENOMEM;
 
+	if (!rc)
+		rc = cw_writer_new(&s->w, s->out.fd, cw_header_keys_kv(keys));
 	cw_header_keys_free(keys);
 	return rc ? say_failed(s->path, rc, err) : 0;
 }

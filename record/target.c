@@ -84,7 +84,7 @@ void cw_target_files_free(struct cw_target_files *f)
 
 static int open_file(const char *path, char *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = -errno;
+	int fd = open(path, CW_OPEN_ELF), rc = -errno;
 
 	if (fd >= 0)
 		return fd;
@@ -330,7 +330,7 @@ static int add_in_root(struct cw_target_files *out, pid_t pid, const char *path,
 	int fd;
 
 	snprintf(full, sizeof(full), "/proc/%d/root%s", pid, path);
-	fd = open(full, O_RDONLY | O_CLOEXEC);
+	fd = open(full, CW_OPEN_ELF);
 	return fd < 0 ? 0 : add_file(out, fd, strdup(path), err);
 }
 
