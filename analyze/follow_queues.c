@@ -13,7 +13,8 @@
 #include "identity.h"
 #include "say.h"
 
-#define BUCKETS 1536u /* of submissions; a third is known to a five-hundredth of itself */
+#define BUCKETS     1536u /* of submissions; a third is known to a five-hundredth of itself */
+#define MAX_AT_ONCE 1000u /* intervals closed one by one */
 
 struct worker {
 	uint64_t utid, started, done, work_ns;
@@ -225,7 +226,13 @@ static void close_interval(struct cw_queues *qs, uint64_t end_ts)
 
 void cw_queues_time(struct cw_queues *qs, uint64_t ts)
 {
-	while (qs->n && qs->interval_ns && ts >= qs->start + (qs->interval + 1) * qs->interval_ns)
+	uint64_t due =
+		qs->n && qs->interval_ns && ts > qs->start ? (ts - qs->start) / qs->interval_ns : 0;
+
+	/* Clocks of damaged records leap: what is left out becomes one interval. */
+	if (due > qs->interval + MAX_AT_ONCE)
+		qs->interval = due - 1;
+	while (qs->interval < due)
 		close_interval(qs, qs->start + (qs->interval + 1) * qs->interval_ns);
 }
 
