@@ -35,6 +35,11 @@ SELECT 'WRONG: chains without a flag that the lossless answer does not have, or 
 SELECT 'WRONG: calls without a flag that the lossless answer has otherwise',
 	(SELECT count(*) FROM thin_call t WHERE NOT t.touched_by_loss AND NOT EXISTS (
 		SELECT 1 FROM full_call f WHERE f.name = t.name AND f.content = t.content));
+-- The flag does not wait for a difference: whatever a loss may have touched has it.
+SELECT 'WRONG: chains without a flag from whose time an event was deleted',
+	(SELECT count(*) FROM main.path p WHERE p.flags = '' AND EXISTS (SELECT 1 FROM main.loss l
+		WHERE l.ts BETWEEN p.start_ts AND p.end_ts AND l.reason = 'deleted'
+			AND (l.kind GLOB 'probe_*' OR l.kind GLOB 'sched_*')));
 SELECT 'WRONG: nothing was counted as lost', (SELECT count(*) = 0 FROM main.loss);
 SELECT 'unflagged chains and calls', (SELECT count(*) FROM main.path WHERE flags = '')
 	+ (SELECT count(*) FROM main.slice WHERE NOT touched_by_loss);
