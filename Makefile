@@ -92,7 +92,7 @@ static: $(B)/callweave-record-static
 
 # ---- programs that tests trace: ordinary ones, but for frame pointers and calls that stay calls ----
 WORKLOAD_NAMES := $(filter-out truth,$(patsubst tests/workloads/%.c,%,$(wildcard tests/workloads/*.c)))
-WORKLOADS      := $(addprefix $(B)/workloads/,$(WORKLOAD_NAMES) queue_bench_nofp)
+WORKLOADS      := $(addprefix $(B)/workloads/,$(WORKLOAD_NAMES) queue_bench_nofp stack_test_nofp)
 WORKLOAD_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -fno-optimize-sibling-calls -Itests/workloads
 workloads: $(WORKLOADS)
 $(B)/tests/workloads/%.o: tests/workloads/%.c

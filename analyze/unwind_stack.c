@@ -113,6 +113,9 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 
 	switch (find(w, regs->pc, regs->exact, &row)) {
 	case CW_CODE_RULES:
+		/* A handler returns to the first instruction of this code, not behind a call. */
+		if (row->signal && w->out->n)
+			w->out->exact[w->out->n - 1] = true;
 		step = cw_unwind_step(w->src->machine, row, mem, regs);
 		w->out->by_rules |= step == CW_STEP_CALLER || step == CW_STEP_END;
 		break;
@@ -199,7 +202,7 @@ static bool hides_caller(struct walk *w, unsigned i)
 	const struct cw_rules *row;
 
 	return find(w, w->out->pc[i], w->out->exact[i], &row) == CW_CODE_RULES &&
-	       row->cfa.kind == CW_RULE_REG && row->cfa.reg != w->src->machine->fp;
+	       !(row->cfa.kind == CW_RULE_REG && row->cfa.reg == w->src->machine->fp);
 }
 
 /*

@@ -21,4 +21,58 @@ expect "wakers of the lock that are unlock, called by release_shared_resource, b
 at_most "stacks of the program that are not complete" \
 	"$(query lock "SELECT count(*) FROM ($chains) WHERE kind = 'user' AND NOT complete
 		AND upid IN (SELECT upid FROM process WHERE name LIKE '%trace_lock_test%') AND chain IS NOT NULL")" 2
+
+# Programs that know their own stacks, gone when the capture is analyzed. Compared frame by frame:
+# functions, and the return addresses that they noted.
+mkdir "$tmp/bin"
+ways() { # NAME PROGRAM OPTIONS...
+	local name=$1 program=$2
+	shift 2
+	cp "$workloads/$program" "$tmp/bin/"
+	workloads=$tmp/bin record_exec "$name" "$program" --recursion 120 -- --attribution "$@" stack_leaf
+	rm -f "$tmp/bin/$program"
+	import "$name"
+}
+compared() { # NAME SQL
+	{
+		cat "$here/e2e/stacks.sql"
+		echo "$2;"
+	} | sqlite3 -batch -bail -cmd "ATTACH '$tmp/$1.truth.db' AS t" "$tmp/$1.db"
+}
+wrong="SELECT path, right, complete, truncated, broken, problem, functions FROM compared WHERE"
+for how in stack_test stack_test_nofp; do
+	ways "$how" $how --stack dwarf
+	expect "$how: paths compared" "$(compared $how "SELECT count(DISTINCT path) FROM compared WHERE stack_id IS NOT NULL")" 12
+	expect "$how: by unwind tables, paths that are not complete or not as the program knows them" \
+		"$(compared $how "$wrong path <> 'own stack' AND NOT (right AND complete AND NOT truncated AND NOT broken)")" ""
+	expect "$how: a handler with a stack of its own, whose interrupted function is beyond what was saved" \
+		"$(compared $how "SELECT begins_right, complete, truncated FROM compared WHERE path = 'own stack'")" "1|0|1"
+done
+# Less than the deep path needs: as far as it goes, and said so.
+ways short stack_test_nofp --stack dwarf=2048
+expect "2 KiB: the deep path" "$(compared short "SELECT begins_right, complete, truncated, problem FROM compared
+	WHERE path = 'deep'")" "1|0|1|the saved part of the stack ends"
+expect "2 KiB: stacks that are not right and do not say so" "$(compared short "$wrong complete AND NOT right")" ""
+# By frame pointers: right, or not called complete.
+ways fp stack_test
+expect "frame pointers: paths that are not complete or not as the program knows them" \
+	"$(compared fp "$wrong path IN ('direct', 'deep', 'thread', 'variable', 'sleep', 'mutex', 'cond', 'read', 'stdio')
+		AND NOT (right AND complete)")" ""
+expect "frame pointers: stacks that are not right and do not say so" "$(compared fp "$wrong complete AND NOT right")" ""
+ways nofp stack_test_nofp
+expect "no frame pointers: system calls that are not complete or not as the program knows them" \
+	"$(compared nofp "$wrong kind = 'block' AND NOT (right AND complete)")" ""
+expect "no frame pointers: stacks that are not right and do not say so" "$(compared nofp "$wrong complete AND NOT right")" ""
+grep -q 'stack_test_nofp: no frame pointers.*--stack dwarf' "$tmp/nofp.log" ||
+	fail "no frame pointers: the recorder does not say so: $(cat "$tmp/nofp.log")"
+# Return probes on functions that are still to return: their trampoline is in no stack.
+ways returns stack_test --stack dwarf --ret step_a path_direct path_deep thread_main path_thread
+expect "return probes: paths whose functions are not as the program knows them" \
+	"$(compared returns "SELECT path, functions FROM compared WHERE path <> 'own stack'
+		AND NOT (functions = true_functions AND complete)")" ""
+ways fpreturns stack_test --ret step_a path_direct path_deep thread_main path_thread
+expect "frame pointers, return probes: paths whose functions are not as the program knows them" \
+	"$(compared fpreturns "SELECT path, functions FROM compared
+		WHERE path IN ('direct', 'deep', 'thread', 'variable', 'sleep', 'mutex', 'cond', 'read')
+		AND NOT (functions = true_functions AND complete)")" ""
 finish

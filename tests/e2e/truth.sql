@@ -25,6 +25,11 @@ CREATE TABLE calls AS
 SELECT json ->> 'function' AS function, json ->> 'calls' AS calls, json ->> 'returns' AS returns
 FROM line WHERE json ->> 'event' = 'calls';
 
+CREATE TABLE stack AS
+SELECT json ->> 'path' AS path, json ->> 'kind' AS kind, json ->> 'tid' AS tid, json ->> 'begin_ns' AS begin_ns,
+	json ->> 'end_ns' AS end_ns, json ->> 'functions' AS functions, json ->> 'returns' AS "returns"
+FROM line WHERE json ->> 'event' = 'stack';
+
 CREATE TABLE ending AS
 SELECT json ->> 'pid' AS pid, json ->> 'hops' AS hops, json ->> 'begin_ns' AS begin_ns,
 	json ->> 'end_ns' AS end_ns, json ->> 'voluntary_switches' AS voluntary,
