@@ -180,6 +180,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static int pipes[2];
 static bool signalled;
+static atomic_uint stage; /* the thread is about to block for the n-th time */
+static atomic_uint thread_tid;
 
 static __attribute__((noinline)) void block_sleep(void)
 {
@@ -197,6 +199,7 @@ static __attribute__((noinline)) void block_read(void)
 	char c;
 
 	ENTER();
+	stage = 3;
 	sink += (uint64_t)read(pipes[0], &c, 1);
 	write_truth("read", "block", begin, truth_now());
 	LEAVE();
@@ -207,6 +210,7 @@ static __attribute__((noinline)) void block_stdio(FILE *f)
 	uint64_t begin = truth_now();
 
 	ENTER();
+	stage = 4;
 	sink += (uint64_t)fgetc(f);
 	write_truth("stdio", "block", begin, truth_now());
 	LEAVE();
@@ -217,6 +221,7 @@ static __attribute__((noinline)) void block_mutex(void)
 	uint64_t begin = truth_now();
 
 	ENTER();
+	stage = 1;
 	pthread_mutex_lock(&mutex);
 	write_truth("mutex", "block", begin, truth_now());
 	pthread_mutex_unlock(&mutex);
@@ -230,6 +235,7 @@ static __attribute__((noinline)) void block_cond(void)
 	ENTER();
 	pthread_mutex_lock(&mutex);
 	begin = truth_now();
+	stage = 2;
 	while (!signalled)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_mutex_unlock(&mutex);
@@ -242,6 +248,7 @@ static void *thread_main(void *arg)
 	FILE *f = arg;
 
 	ENTER();
+	thread_tid = truth_tid();
 	step_a("thread");
 	block_sleep();
 	block_mutex();
@@ -250,6 +257,24 @@ static void *thread_main(void *arg)
 	block_stdio(f);
 	LEAVE();
 	return NULL;
+}
+
+/* Until the thread sleeps in that stage. */
+static void wait_blocked(unsigned n)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	while (stage != n || state != 'S') {
+		usleep(1000);
+		snprintf(path, sizeof(path), "/proc/self/task/%u/stat", thread_tid);
+		f = stage == n ? fopen(path, "r") : NULL;
+		if (!f)
+			continue;
+		if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(f);
+	}
 }
 
 static __attribute__((noinline)) void path_thread(void)
@@ -262,16 +287,16 @@ static __attribute__((noinline)) void path_thread(void)
 	f = fdopen(pipes[0], "r");
 	pthread_mutex_lock(&mutex);
 	pthread_create(&thread, NULL, thread_main, f);
-	usleep(60000);
+	wait_blocked(1);
 	pthread_mutex_unlock(&mutex);
-	usleep(30000);
+	wait_blocked(2);
 	pthread_mutex_lock(&mutex);
 	signalled = true;
 	pthread_cond_signal(&cond);
 	pthread_mutex_unlock(&mutex);
-	usleep(30000);
+	wait_blocked(3);
 	sink += (uint64_t)write(pipes[1], "a", 1);
-	usleep(30000);
+	wait_blocked(4);
 	sink += (uint64_t)write(pipes[1], "b", 1);
 	pthread_join(thread, NULL);
 	fclose(f);
