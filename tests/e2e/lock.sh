@@ -24,8 +24,8 @@ for how in pid exec; do
 		 ON w.utid = (SELECT utid FROM thread WHERE tid = l.waiter_tid) AND w.ts BETWEEN l.start_ns AND l.end_ns
 		 WHERE w.address = l.mutex AND abs(w.dur - (l.end_ns - l.start_ns)) < 5000000
 			AND w.waker_tid = l.holder_tid AND w.waker_kind = 'observed'
-			AND EXISTS (SELECT 1 FROM callstack c
-				WHERE c.stack_id = w.waker_stack_id AND c.function = 'lock_holder_main')")" 8
+			AND (SELECT count(DISTINCT c.function) FROM callstack c WHERE c.stack_id = w.waker_stack_id
+				AND c.function IN ('lock_holder_main', 'release_shared_resource')) = 2")" 8
 	"$analyze" "$tmp/$how.cwc" >"$tmp/$how.txt" 2>"$tmp/$how.err" || fail "$how: report: $(cat "$tmp/$how.err")"
 	for text in 'RETURN ret=0x0000000000123456 (1193046) duration=[2-9][0-9][0-9]' \
 		"wait=futex operation=wait address=$(query $how "SELECT mutex FROM t.lock LIMIT 1") duration=[2-9][0-9][0-9]" \
