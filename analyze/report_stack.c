@@ -17,6 +17,8 @@ static const char query[] =
 	" (SELECT max(inline_depth) FROM callstack d WHERE d.stack_id = c.stack_id"
 	"  AND d.depth = c.depth)"
 	" FROM callstack c WHERE stack_id = ?1 ORDER BY depth, inline_depth";
+static const char problem_query[] =
+	"SELECT problem FROM stack WHERE stack_id = ?1 AND problem IS NOT NULL";
 /* clang-format on */
 
 static const char *const prefixes[CW_STACK_KINDS] = {NULL, "async", "waker"};
@@ -29,7 +31,7 @@ struct rendered {
 
 struct cw_stacks {
 	struct cw_text *t;
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt, *problem;
 	struct rendered *table[CW_STACK_KINDS]; /* open addressing */
 	size_t size[CW_STACK_KINDS], used[CW_STACK_KINDS];
 };
@@ -42,7 +44,7 @@ int cw_stacks_new(struct cw_stacks **out, sqlite3 *db, struct cw_text *t)
 	if (!s)
 		return -ENOMEM;
 	s->t = t;
-	return cw_prepare(db, &s->stmt, query);
+	return cw_prepare(db, &s->stmt, query) ?: cw_prepare(db, &s->problem, problem_query);
 }
 
 void cw_stacks_free(struct cw_stacks *s)
@@ -55,6 +57,7 @@ void cw_stacks_free(struct cw_stacks *s)
 		free(s->table[k]);
 	}
 	sqlite3_finalize(s->stmt);
+	sqlite3_finalize(s->problem);
 	free(s);
 }
 
@@ -111,6 +114,19 @@ static void print_frame(struct cw_text *t, const char *prefix, sqlite3_stmt *s)
 	cw_line_end(t);
 }
 
+/* What is missing must not look as if it were not there. */
+static void print_problem(struct cw_stacks *s, const char *prefix, int64_t stack_id)
+{
+	sqlite3_reset(s->problem);
+	sqlite3_bind_int64(s->problem, 1, stack_id);
+	if (sqlite3_step(s->problem) == SQLITE_ROW) {
+		cw_line_begin(s->t, 2, CW_PLAIN, "%s%s     (not whole: %s)", prefix ?: "",
+			      prefix ? " " : "", text_at(s->problem, 0, ""));
+		cw_line_end(s->t);
+	}
+	sqlite3_reset(s->problem);
+}
+
 /* The stack as lines, malloc'ed; NULL when it cannot be read. */
 static char *render(struct cw_stacks *s, int64_t stack_id, enum cw_stack_kind kind)
 {
@@ -129,6 +145,7 @@ static char *render(struct cw_stacks *s, int64_t stack_id, enum cw_stack_kind ki
 	while ((rc = sqlite3_step(s->stmt)) == SQLITE_ROW)
 		print_frame(s->t, prefixes[kind], s->stmt);
 	sqlite3_reset(s->stmt);
+	print_problem(s, prefixes[kind], stack_id);
 	if (fclose(s->t->out) || rc != SQLITE_DONE) {
 		free(text);
 		text = NULL;

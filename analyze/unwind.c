@@ -209,7 +209,7 @@ static uint64_t evaluate(struct eval *e, const struct cw_rule *r)
 		else
 			one(e, &r->ops[i++]);
 	}
-	return pop(e);
+	return e->err == CW_STEP_CALLER ? pop(e) : 0;
 }
 
 /* ---- steps --------------------------------------------------------------------------------------

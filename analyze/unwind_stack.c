@@ -297,7 +297,7 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 		     struct cw_unwound *out)
 {
 	struct walk w = {.src = src, .out = out, .hidden = -1};
-	bool entry = s->flags & CW_STACK_ENTRY, gap;
+	bool entry = s->flags & CW_STACK_ENTRY, gap, unknown;
 
 	start(out);
 	read_chain(&w.chain, s);
@@ -306,7 +306,8 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 	/* Between the end of what was saved and the chain there may be frames. */
 	gap = out->n > 1 && !w.at && !out->complete && out->truncated &&
 	      !(s->flags & CW_STACK_DWARF) && w.chain.n > 1 + w.chain.shift;
-	if (out->n <= 1 || w.at || gap) {
+	unknown = out->n <= 1 && (w.chain.n > 1 || !begin);
+	if (!out->complete && (unknown || w.at || gap)) {
 		unsigned rules = out->n > 1 ? out->n - 1 : 0;
 
 		if (gap) {
