@@ -90,6 +90,10 @@ if import tiny; then
 	at_least "switches lost with a tiny ring" "$(($(lost sched_block) + $(lost sched_switch)))" 1
 	at_most "difference of sleeps recorded or lost ($slept) and counted by the kernel ($counted)" \
 		"$((slept > counted ? slept - counted : counted - slept))" 2
+	# Each waking is followed by its wakeup.
+	woken=$(($(query tiny "SELECT sum(CASE key WHEN 'events.sched_waking' THEN value ELSE -value END) FROM capture_info
+		WHERE key IN ('events.sched_waking', 'events.sched_wakeup')") + $(lost sched_waking) - $(lost sched_wakeup)))
+	at_most "wakings recorded or lost, less such wakeups" "${woken#-}" 20
 	expect "kinds of which more or fewer were received than BPF emitted" "$(query tiny "SELECT count(*) FROM capture_info e
 		JOIN capture_info r ON r.key = 'events.' || substr(e.key, 9) WHERE e.key GLOB 'emitted.*' AND e.value <> r.value")" 0
 	expect "complete chains without a flag whose duration or source is not the truth's order" "$(query tiny \
