@@ -39,13 +39,15 @@ static void add_pid(struct argp_state *st, struct cw_options *o, const char *tex
 	pid_t pid = cw_value_count(st, "-p", text, INT_MAX), *bigger;
 	size_t i;
 
-	for (i = 0; i < o->npids; i++) {
+	for (i = 0; o->pids && i < o->npids; i++) {
 		if (o->pids[i] == pid)
 			return;
 	}
 	bigger = realloc(o->pids, (o->npids + 1) * sizeof(*o->pids));
-	if (!bigger)
+	if (!bigger) {
 		argp_failure(st, 1, ENOMEM, "cannot start");
+		return;
+	}
 	o->pids = bigger;
 	o->pids[o->npids++] = pid;
 }
@@ -107,8 +109,10 @@ static void add_source_hop(struct argp_state *st, struct parse *p)
 	char arg[16] = "auto", *text, *module;
 	struct cw_plan_hop *h;
 
-	if (!f || !f->name)
+	if (!f || !f->name) {
 		argp_error(st, "--async-source needs a FUNCTION by name that it hands over to");
+		return;
+	}
 	if (p->target_arg)
 		snprintf(arg, sizeof(arg), "%u", p->target_arg);
 	if (asprintf(&text, "%s,%u,%s,%s", p->source, p->source_arg ? p->source_arg : 1, f->name,

@@ -102,7 +102,7 @@ static int by_name(const void *a, const void *b)
 static bool is_usable(const struct cw_target_files *files, const char *name,
 		      void (*say)(const char *text))
 {
-	char err[CW_ERR], text[CW_ERR + 32];
+	char err[CW_ERR] = "", text[CW_ERR + 32];
 	struct cw_func fn;
 	size_t i;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "ifunc.h"
 #include "mapped.h"
 #include "patterns.h"
 #include "points.h"
@@ -143,15 +144,26 @@ struct find {
 	char *err;
 };
 
-static void warn_ifunc(struct find *d, const struct cw_point *pt)
+/* Of an indirect function what is called is wanted, not what chooses it. */
+static void follow_ifunc(struct find *d, struct cw_point *pt, const struct cw_target_file *in)
 {
+	const struct cw_target *t = d->t;
 	char text[CW_ERR];
+	size_t i;
 
-	snprintf(
-		text, sizeof(text),
-		"%s of %s is an indirect function (IFUNC): its resolver is probed, which runs once "
-		"a process; give the name or offset of an implementation to see the calls",
-		pt->name, pt->file->path);
+	for (i = 0; pt->fn.ifunc && !t->child && i < t->nprocs; i++)
+		cw_ifunc_follow(t->procs[i].pid, in, pt->name, &pt->fn);
+	if (pt->fn.ifunc)
+		snprintf(text, sizeof(text),
+			 "%s of %s is an indirect function (IFUNC): its resolver is probed, which "
+			 "runs once a process; give the name or offset of an implementation to see "
+			 "the calls",
+			 pt->name, pt->file->path);
+	else
+		snprintf(text, sizeof(text),
+			 "%s of %s is an indirect function (IFUNC): what is probed is the "
+			 "implementation in use, at offset 0x%llx",
+			 pt->name, pt->file->path, (unsigned long long)pt->fn.offset);
 	d->warn(text);
 }
 
@@ -180,8 +192,8 @@ static int add_point(struct find *d, const struct cw_plan_func *pf, const struct
 		free(pt->name);
 		return rc;
 	}
-	if (pt->fn.ifunc)
-		warn_ifunc(d, pt);
+	if (pt->fn.ifunc && pf->name)
+		follow_ifunc(d, pt, in);
 	/* A place given by offset is meant literally. */
 	if (pf->name)
 		cw_place_probe(pt->file->fd, &pt->fn, pt->ret, &pt->at);

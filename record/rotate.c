@@ -7,8 +7,7 @@
 #include <time.h>
 #include "rotate.h"
 
-#define OVERLAP_NS 150000000ull /* longer than a program takes from its time stamp to its record \
-				 */
+#define OVERLAP_NS 150000000ull /* more than a program takes from time stamp to record */
 
 static uint64_t mono_ns(void)
 {

@@ -162,11 +162,13 @@ static int open_pid(struct cw_target *t, pid_t pid, char *err)
 static int open_exec(struct cw_target *t, const struct cw_options *o, char *err)
 {
 	char *path = cw_exec_find(o->exec_prog);
-	int rc = path ? 0 : -errno;
+	int rc = 0;
 
-	if (rc)
-		snprintf(err, CW_ERR, "cannot execute %s: %s", o->exec_prog, strerror(-rc));
-	if (!rc && !t->given)
+	if (!path) {
+		snprintf(err, CW_ERR, "cannot execute %s: %s", o->exec_prog, strerror(errno));
+		return -ENOENT;
+	}
+	if (!t->given)
 		rc = add_path(&t->own, path, err);
 	if (!rc)
 		rc = cw_child_start(&t->child, path, o->exec_argv, !strcmp(o->output, "-"), err);

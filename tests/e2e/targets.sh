@@ -35,7 +35,7 @@ for i in 1 2 3; do
 done
 pids+=("${all[@]}")
 for i in 1 2 3; do wait_for grep -q PID "$tmp/t$i"; done
-begin several -p ${all[0]} -p ${all[2]} --time function_to_trace
+begin several -p "${all[0]}" -p "${all[2]}" --time function_to_trace
 : >"$tmp/go"
 end several # ends when both have ended
 wait "${all[@]}"
@@ -253,7 +253,35 @@ libc=$(ldd "$tmp/app" | awk '$1 ~ /^libc\.so/ { print $3 }')
 "$record" "$libc" --find-symbol memcpy >"$tmp/found" || fail "no memcpy"
 if grep -q ifunc "$tmp/found"; then
 	"$record" --exec "$tmp/app" --duration 0.1 -o "$tmp/x.cwc" "$(basename "$libc")":memcpy -- 5 2>"$tmp/log"
-	grep -q 'memcpy of .* is an indirect function (IFUNC)' "$tmp/log" || fail "IFUNC: $(cat "$tmp/log")"
+	grep -q 'memcpy of .* is an indirect function (IFUNC): its resolver' "$tmp/log" || fail "IFUNC: $(cat "$tmp/log")"
+	# In a running process, where the dynamic loader has chosen, the implementation is what is probed.
+	cat >"$tmp/copy.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static char a[5000], b[5000];
+int main(void)
+{
+	volatile size_t n = 4999;
+
+	memcpy(b, a, n);
+	printf("PID %d\n", getpid());
+	fflush(stdout);
+	for (;;) {
+		memcpy(b, a, n);
+		usleep(10000);
+	}
+}
+END
+	"$cc" -O1 -fno-builtin -o "$tmp/copy" "$tmp/copy.c" || fail "cannot compile"
+	"$tmp/copy" >"$tmp/copy.out" &
+	copy=$!
+	pids+=($copy)
+	wait_for grep -q PID "$tmp/copy.out"
+	run ifunc -p $copy --max-events 20 "$(basename "$libc"):memcpy"
+	grep -q 'IFUNC): what is probed is the implementation in use' "$tmp/ifunc.log" || fail "IFUNC: $(cat "$tmp/ifunc.log")"
+	import ifunc
+	expect "IFUNC: calls with their size" "$(sqlite3 "$tmp/ifunc.db" "SELECT count(*) FROM slice WHERE arg3 = 4999")" 20
 fi
 if grep -q 'memcpy@' "$tmp/found"; then
 	old=$(sed -n 's/.*symbol=\(memcpy@[^ ]*\).*/\1/p' "$tmp/found")
