@@ -132,6 +132,11 @@ static void output_is_private_and_removed_when_unused(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(cw_output_close(&o, false), 0);
 	assert_int_equal(access(path, F_OK), 0);
+	/* What was there before is not the recorder's to remove. */
+	assert_int_equal(cw_output_open(&o, path, err), 0);
+	assert_int_equal(cw_output_close(&o, true), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cw_output_open(&o, path, err), 0);
 	assert_int_equal(cw_output_close(&o, true), 0);
 	assert_int_equal(access(path, F_OK), -1);
