@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "print.h"
+#include "safetext.h"
 
 int cw_format_parse(const char *name, enum cw_format *out)
 {
@@ -24,36 +25,6 @@ int cw_format_parse(const char *name, enum cw_format *out)
 
 /* ---- text that others chose ---------------------------------------------------------------------
  */
-
-/* Bytes of the UTF-8 character at s, and the character; 0 when s does not start a valid one. */
-static int decode(const unsigned char *s, unsigned int *out)
-{
-	static const unsigned int least[] = {0, 0, 0x80, 0x800, 0x10000};
-	int n = s[0] < 0x80   ? 1
-		: s[0] < 0xc2 ? 0
-		: s[0] < 0xe0 ? 2
-		: s[0] < 0xf0 ? 3
-		: s[0] < 0xf5 ? 4
-			      : 0;
-	unsigned int c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
-
-	for (int i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (n > 1 && (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)))
-		return 0;
-	*out = c;
-	return n;
-}
-
-/* Characters that move the cursor, start an escape or reorder what is read. */
-static bool dangerous(unsigned int c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || c == 0x2028 ||
-	       c == 0x2029 || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
 
 /* Bytes at s that need no thought: printable ASCII. */
 static size_t plain(const unsigned char *s)
@@ -74,9 +45,9 @@ static int put_safe(FILE *out, const char *text)
 
 	while (*s) {
 		size_t run = plain(s);
-		int n = run ? (int)run : decode(s, &c);
+		int n = run ? (int)run : cw_utf8_decode(s, &c);
 
-		if (run || (n && !dangerous(c))) {
+		if (run || (n && !cw_char_hostile(c))) {
 			if (out)
 				fwrite(s, 1, (size_t)n, out);
 			columns += run ? n : 1;
@@ -112,11 +83,11 @@ void cw_print_json(FILE *out, const char *json)
 	 */
 	while (*s) {
 		size_t run = plain(s);
-		int n = run ? (int)run : decode(s, &c);
+		int n = run ? (int)run : cw_utf8_decode(s, &c);
 
 		if (!n)
 			fputs("\\ufffd", out);
-		else if (!run && dangerous(c))
+		else if (!run && cw_char_hostile(c))
 			fprintf(out, "\\u%04x", c);
 		else
 			fwrite(s, 1, (size_t)n, out);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "closing.h"
+#include "say.h"
 
 static const struct {
 	uint32_t kind;
@@ -39,7 +40,7 @@ void cw_closing_line(const char *path, const struct cw_losses *l, const struct c
 
 	for (i = 0; i < NEVENTS; i++)
 		total += cw_losses_emitted(l, events[i].kind);
-	fprintf(stderr, "callweave-record: %s: %" PRIu64 " events", path, total);
+	cw_put(stderr, "callweave-record: %s: %" PRIu64 " events", path, total);
 	for (i = 0; i < NEVENTS; i++) {
 		n = cw_losses_emitted(l, events[i].kind);
 		if (n)
@@ -72,7 +73,7 @@ void cw_closing_stacks(const struct cw_modules *m)
 
 	while ((path = cw_modules_without_fp(m, &id))) {
 		if (n++ < MAX_NAMED)
-			fprintf(stderr, "%s%s", n == 1 ? "callweave-record: " : ", ", path);
+			cw_put(stderr, "%s%s", n == 1 ? "callweave-record: " : ", ", path);
 	}
 	if (n > MAX_NAMED)
 		fprintf(stderr, " and %u more", n - MAX_NAMED);

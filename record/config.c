@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config.h"
+#include "say.h"
 
 #define MAX_BYTES \
 	(1u << 20) /* as cw_plan_from_yaml takes; one more is read, so that it says so \
@@ -43,15 +44,15 @@ int cw_config_check(const char *path)
 	if (!rc) {
 		rc = cw_plan_finish(plan, err);
 		if (rc)
-			fprintf(stderr, "callweave-record: %s: %s\n", path, err);
+			cw_say("%s: %s", path, err);
 	} else {
-		fprintf(stderr, "callweave-record: %s\n", err);
+		cw_say("%s", err);
 	}
 	if (!rc) {
-		printf("%s: valid; %zu function%s", path, plan->nfuncs,
+		cw_put(stdout, "%s: valid; %zu function%s", path, plan->nfuncs,
 		       plan->nfuncs == 1 ? "" : "s");
 		for (i = 0; i < plan->nhops; i++)
-			printf("%s%s -> %s", i ? ", " : "; hops ", plan->hops[i].source,
+			cw_put(stdout, "%s%s -> %s", i ? ", " : "; hops ", plan->hops[i].source,
 			       plan->hops[i].target);
 		printf("\n");
 	}

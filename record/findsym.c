@@ -11,6 +11,7 @@
 #include "findsym.h"
 #include "mapped.h"
 #include "resolve.h"
+#include "say.h"
 
 struct finder {
 	const char *symbol;
@@ -28,14 +29,17 @@ static void show(void *arg, const char *name, const struct cw_func *func)
 	struct finder *f = arg;
 	char *readable = cw_cxx_demangle(name, true);
 
-	if (!f->path_shown)
-		printf("%s\n", f->path);
+	if (!f->path_shown) {
+		cw_put(stdout, "%s", f->path);
+		putchar('\n');
+	}
 	f->path_shown = true;
-	printf("  symbol=%s value=0x%" PRIx64, name, func->value);
+	cw_put(stdout, "  symbol=%s value=0x%" PRIx64, name, func->value);
 	if (func->offset)
 		printf(" offset=0x%" PRIx64, func->offset);
-	printf("%s%s%s%s\n", func->ifunc ? " ifunc" : "", readable ? " (" : "",
+	cw_put(stdout, "%s%s%s%s", func->ifunc ? " ifunc" : "", readable ? " (" : "",
 	       readable ? readable : "", readable ? ")" : "");
+	putchar('\n');
 	free(readable);
 	f->found++;
 }
@@ -106,12 +110,10 @@ int cw_find_symbol(const struct cw_options *o)
 	for (i = 0; !o->binary && i < o->npids; i++)
 		look_into_process(&f, o->pids[i], o->module);
 	if (*f.trouble)
-		fprintf(stderr, "callweave-record: %s\n", f.trouble);
+		cw_say("%s", f.trouble);
 	else if (!f.found && f.files == 1)
-		fprintf(stderr, "callweave-record: %s\n", f.why);
+		cw_say("%s", f.why);
 	else if (!f.found)
-		fprintf(stderr,
-			"callweave-record: none of the %zu mapped files has a function %s\n",
-			f.files, f.symbol);
+		cw_say("none of the %zu mapped files has a function %s", f.files, f.symbol);
 	return f.found ? 0 : 1;
 }

@@ -23,6 +23,7 @@
 #include "privilege.h"
 #include "probes.h"
 #include "resolve.h"
+#include "say.h"
 #include "segments.h"
 #include "stdfds.h"
 #include "target.h"
@@ -46,12 +47,12 @@ struct recording {
 
 static void warn(const char *text)
 {
-	fprintf(stderr, "callweave-record: warning: %s\n", text);
+	cw_say("warning: %s", text);
 }
 
 static void say(const char *text)
 {
-	fprintf(stderr, "callweave-record: %s\n", text);
+	cw_say("%s", text);
 }
 
 static int step_signals(struct recording *r)
@@ -163,8 +164,7 @@ static int step_run(struct recording *r)
 	if (rc)
 		return rc;
 	if (!r->opt.quiet && strcmp(r->opt.output, "-") != 0)
-		fprintf(stderr, "callweave-record: recording into %s; stop with Ctrl-C\n",
-			r->segments.path);
+		cw_say("recording into %s; stop with Ctrl-C", r->segments.path);
 	r->reason = cw_drain_run(r->drain, r->err);
 	return 0;
 }
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 		say("the reader of the capture has gone: stopped recording");
 		rc = 0;
 	} else if (rc) {
-		fprintf(stderr, "callweave-record: %s\n", failure(&r, rc));
+		cw_say("%s", failure(&r, rc));
 	}
 	cleanup(&r, rc != 0);
 	return rc ? 1 : 0;

@@ -13,6 +13,7 @@
 #include "optable.h"
 #include "options.h"
 #include "optvalues.h"
+#include "say.h"
 
 #define DEFAULT_RING (16ull << 20)
 #define MIN_FILE     (64ull << 10)
@@ -390,7 +391,7 @@ static void read_config(struct parse *p)
 	struct cw_plan *plan;
 
 	if (cw_config_read(&plan, p->config, err)) {
-		fprintf(stderr, "callweave-record: %s\n", err);
+		cw_say("%s", err);
 		exit(1);
 	}
 	cw_plan_free(p->o->plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/options.o record/optable.o record/optvalues.o record/config.o */
+/* LINK: record/options.o record/optable.o record/optvalues.o record/config.o record/say.o */
 /* The recorder's command line: what it means, and what it refuses with status 2. */
 #include <setjmp.h>
 #include <stdarg.h>
