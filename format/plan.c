@@ -382,12 +382,14 @@ static int check_doubles(const struct cw_plan *p, char *err)
 	return 0;
 }
 
-static bool expand_one(struct cw_plan *fresh, const struct cw_plan *p,
+/* i: where from stands in p; a name may match itself as a pattern. */
+static bool expand_one(struct cw_plan *fresh, const struct cw_plan *p, int i,
 		       const struct cw_plan_func *from, const char *name)
 {
+	int known = cw_plan_find_exact(p, name, from->module);
 	struct cw_plan_func *f;
 
-	if (cw_plan_find_exact(p, name, from->module) >= 0)
+	if (known >= 0 && known != i)
 		return true;
 	f = cw_plan_grow_funcs(fresh);
 	if (!f)
@@ -415,7 +417,7 @@ int cw_plan_expand_func(struct cw_plan *p, size_t i, char *const *names, size_t 
 			continue;
 		}
 		for (size_t k = 0; ok && k < n; k++)
-			ok = expand_one(&fresh, p, &old, names[k]);
+			ok = expand_one(&fresh, p, (int)i, &old, names[k]);
 	}
 	free(p->funcs);
 	p->funcs = fresh.funcs;

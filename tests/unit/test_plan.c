@@ -501,6 +501,27 @@ static void aliases(void **state)
 	free(yaml);
 }
 
+/* A pattern becomes what it matched, in its place; a name that is there already does not come
+ * twice. */
+static void expanding(void **state)
+{
+	char *const names[] = {"b[*", "c", "d"};
+	struct cw_plan *p = cw_plan_new();
+	char err[CW_PLAN_ERR];
+
+	UNUSED(state);
+	assert_int_equal(cw_plan_add_func(p, "a", err), 0);
+	assert_int_equal(cw_plan_add_func(p, "b[*", err), 0);
+	assert_int_equal(cw_plan_add_func(p, "c", err), 0);
+	assert_int_equal(cw_plan_expand_func(p, 1, names, 3), 0);
+	assert_int_equal(p->nfuncs, 4);
+	assert_string_equal(p->funcs[0].name, "a");
+	assert_string_equal(p->funcs[1].name, "b[*");
+	assert_string_equal(p->funcs[2].name, "d");
+	assert_string_equal(p->funcs[3].name, "c");
+	cw_plan_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +529,7 @@ int main(void)
 		cmocka_unit_test(func_options),   cmocka_unit_test(finishing),
 		cmocka_unit_test(there_and_back), cmocka_unit_test(the_documented_form),
 		cmocka_unit_test(complaints),     cmocka_unit_test(aliases),
+		cmocka_unit_test(expanding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
