@@ -47,6 +47,9 @@ struct cw_report {
 /* Options of both commands; the input is a struct cw_report. */
 extern const struct argp cw_report_argp;
 
+/* The filters alone, which report's options include; the input is a struct cw_filters. */
+extern const struct argp cw_filters_argp;
+
 /* Filters recorded with the plan hold where the command line does not say otherwise. */
 void cw_report_plan_filters(struct cw_report *r);
 

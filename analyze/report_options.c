@@ -27,6 +27,10 @@ static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Write the report to FILE instead of standard output", 0},
 	{"color", OPT_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is respected",
 	 0},
+	{0},
+};
+
+static const struct argp_option filter_options[] = {
 	{NULL, 0, NULL, 0, "Which chains and calls (all conditions must hold):", 2},
 	{"min-total-ms", OPT_MIN_TOTAL, "MS", 0,
 	 "Queue and work of the whole chain took at least MS", 0},
@@ -76,8 +80,10 @@ static void get_color(struct argp_state *state, const char *arg, enum cw_color *
 		argp_error(state, "--color %s: give auto, always or never", arg);
 }
 
-static error_t parse_filter(int key, char *arg, struct argp_state *state, struct cw_filters *f)
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
 {
+	struct cw_filters *f = state->input;
+
 	switch (key) {
 	case OPT_MIN_TOTAL:
 		get_ms(state, "min-total-ms", arg, &f->min_total_ns);
@@ -115,11 +121,16 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
 	return ARGP_ERR_UNKNOWN;
 }
 
+const struct argp cw_filters_argp = {filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cw_report *r = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &r->filters;
+		return 0;
 	case OPT_FORMAT:
 		r->html = !strcmp(arg, "html");
 		if (!r->html && cw_format_parse(arg, &r->format))
@@ -132,10 +143,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		get_color(state, arg, &r->color);
 		return 0;
 	}
-	return parse_filter(key, arg, state, &r->filters);
+	return ARGP_ERR_UNKNOWN;
 }
 
-const struct argp cw_report_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
+static const struct argp_child children[] = {{&cw_filters_argp, 0, NULL, 0}, {0}};
+const struct argp cw_report_argp = {options, parse, NULL, NULL, children, NULL, NULL};
 
 /* The filters that were recorded with the plan hold where the command line does not say otherwise.
  */
