@@ -27,12 +27,12 @@ CREATE TABLE edge(
 	dst_slice INTEGER,
 	-- 'newest', 'oldest' or 'all'.
 	match TEXT NOT NULL,
-	-- Submissions of this key that were open when the target came, this one included. Left out are
-	-- those that a loss of records explains: their targets may be what was lost.
-	candidates INTEGER NOT NULL,
 	-- 'exact', or the reasons for doubt, joined by '+': 'ambiguous' (more than one candidate),
 	-- 'auto' (found by scanning arguments), 'loss' (records lost in between), 'capture edge'.
-	evidence TEXT NOT NULL
+	evidence TEXT NOT NULL,
+	-- Submissions of this key that were open when the target came, this one included. Left out are
+	-- those that a loss of records explains: their targets may be what was lost.
+	candidates INTEGER NOT NULL
 );
 
 -- Submissions that no target took.

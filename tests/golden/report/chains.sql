@@ -13,7 +13,8 @@ INSERT INTO slice(slice_id, ts, dur, utid, probe_id, depth, stack_id, ret, no_re
 	(9, 1990000000, NULL, 2, 2, 0, 1, NULL, 'not probed', NULL, NULL, NULL, NULL, NULL, 0, 1, 80),
 	(10, 2000000000, NULL, 3, 3, 0, 1, NULL, 'lost', NULL, NULL, NULL, NULL, NULL, 1, 80, 2),
 	(11, 2500000000, 1000, 3, 3, 0, 1, 0, NULL, 1000, 0, 0, 0, 0, 0, 96, 2);
-INSERT INTO edge VALUES
+INSERT INTO edge(edge_id, kind, plan_hop, key, target_arg, src_utid, src_ts, src_slice, dst_utid,
+	dst_ts, dst_slice, match, candidates, evidence) VALUES
 	(1, 'async', 0, -16, 1, 1, 1000100000, 1, 2, 1000300000, 2, 'newest', 1, 'exact'),
 	(2, 'async', 1, 32, 1, 2, 1001000000, 3, 3, 1001500000, 4, 'newest', 1, 'exact'),
 	(3, 'async', 0, 48, 1, 1, 1100100000, 5, 2, 1100300000, 6, 'newest', 1, 'exact'),
