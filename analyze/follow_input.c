@@ -100,7 +100,7 @@ int cw_tail_open(struct cw_tail **out, const char *path, int *fd)
 {
 	bool standard = !strcmp(path, "-");
 	struct cw_tail *t = calloc(1, sizeof(*t));
-	struct stat st;
+	struct stat st = {0};
 	int err = 0;
 
 	if (!t)

@@ -294,13 +294,10 @@ static const char *diagnosis(char buf[64], const struct counts *c, uint64_t last
 {
 	double futex = c->work_ns ? (double)c->futex_ns / (double)c->work_ns : 0;
 
-	buf[0] = '\0';
-	if (trend && late > (double)c->starters && late >= 1.5 * early)
-		strcat(buf, "+backlog");
-	if ((double)c->saturated_ns / (double)(lasts ? lasts : 1) >= 0.25)
-		strcat(buf, "+saturation");
-	if (futex >= 0.2)
-		strcat(buf, "+lock contention");
+	snprintf(buf, 64, "%s%s%s",
+		 trend && late > (double)c->starters && late >= 1.5 * early ? "+backlog" : "",
+		 (double)c->saturated_ns / (double)(lasts ? lasts : 1) >= 0.25 ? "+saturation" : "",
+		 futex >= 0.2 ? "+lock contention" : "");
 	return *buf ? buf + 1 : "none";
 }
 

@@ -233,7 +233,7 @@ static long print_table(sqlite3_stmt *stmt, FILE *out)
 	long rows = -ENOMEM;
 
 	t.width = calloc((size_t)n, sizeof(*t.width));
-	t.number = malloc((size_t)n);
+	t.number = calloc((size_t)n, sizeof(*t.number));
 	t.blank = malloc((size_t)n);
 	t.cells = calloc((size_t)n * SAMPLE, sizeof(*t.cells));
 	if (!t.width || !t.number || !t.blank || !t.cells)
@@ -322,7 +322,7 @@ static long print_csv(sqlite3_stmt *stmt, FILE *out)
 static bool is_json_column(const char *name, size_t *len)
 {
 	*len = strlen(name);
-	if (*len <= 5 || strcmp(name + *len - 5, "_json"))
+	if (*len <= 5 || strcmp(name + *len - 5, "_json") != 0)
 		return false;
 	*len -= 5;
 	return true;

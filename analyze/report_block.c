@@ -144,7 +144,7 @@ static int print_hop(struct cw_blocks *b, sqlite3_stmt *s)
 		 sqlite3_column_int(s, HOP_STID), text_at(s, HOP_SCOMM, "?"));
 	cw_field(t, CW_PLAIN, "target PID %d/TID %d (%s)", sqlite3_column_int(s, HOP_TPID),
 		 sqlite3_column_int(s, HOP_TTID), text_at(s, HOP_TCOMM, "?"));
-	if (strcmp(evidence, "exact"))
+	if (strcmp(evidence, "exact") != 0)
 		cw_field(t, CW_WARN, "evidence=%s", evidence);
 	cw_line_end(t);
 	cw_line_begin(t, 1, CW_PLAIN, "%s", "");
@@ -166,9 +166,9 @@ static int print_hop(struct cw_blocks *b, sqlite3_stmt *s)
 static int print_hops(struct cw_blocks *b, int64_t chain_id)
 {
 	sqlite3_stmt *s = ask(b, Q_HOPS, chain_id);
-	int rc, err = 0;
+	int err = 0;
 
-	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW)
+	while (!err && sqlite3_step(s) == SQLITE_ROW)
 		err = print_hop(b, s);
 	sqlite3_reset(s);
 	return err;

@@ -244,7 +244,7 @@ static int run(struct args *a, sqlite3 *db, struct cw_raw *raw, char *query)
 	FILE *out = stdout;
 	int err;
 
-	if (a->output && strcmp(a->output, "-")) {
+	if (a->output && strcmp(a->output, "-") != 0) {
 		out = fopen(a->output, "we");
 		if (!out) {
 			cw_say("cannot write %s: %s", a->output, strerror(errno));

@@ -65,8 +65,10 @@ const char *cw_wall_time(char buf[CW_TIME_SIZE], const struct cw_text *t, int64_
 	size_t used;
 	struct tm tm;
 
-	if (!gmtime_r(&s, &tm))
-		return strcpy(buf, "?");
+	if (!gmtime_r(&s, &tm)) {
+		snprintf(buf, CW_TIME_SIZE, "?");
+		return buf;
+	}
 	used = strftime(buf, CW_TIME_SIZE, "%Y-%m-%d %H:%M:%S", &tm);
 	snprintf(buf + used, CW_TIME_SIZE - used, ".%06d", (int)(ns % 1000000000 / 1000));
 	return buf;
