@@ -109,16 +109,16 @@ busy() {
 # Record a running workload by its PID, from before its start to its end.
 # record_pid NAME WORKLOAD [ITS OPTIONS] -- [RECORDER OPTIONS]; leaves NAME.cwc, NAME.truth, NAME.log
 record_pid() {
-	local name=$1 program=$2 target=() pid status
+	local name=$1 program=$2 words=() pid status
 	shift 2
 	while [ "$1" != -- ]; do
-		target+=("$1")
+		words+=("$1")
 		shift
 	done
 	shift
 	rm -f "$tmp/$name.go" "$tmp/$name.out"
 	stolen >"$tmp/$name.stolen"
-	"$workloads/$program" --start-file "$tmp/$name.go" --truth "$tmp/$name.truth" "${target[@]}" \
+	"$workloads/$program" --start-file "$tmp/$name.go" --truth "$tmp/$name.truth" "${words[@]}" \
 		>"$tmp/$name.out" 2>&1 &
 	target_pid=$!
 	pids+=("$target_pid")
@@ -136,16 +136,16 @@ record_pid() {
 
 # The same, started by the recorder.
 record_exec() {
-	local name=$1 program=$2 target=() status
+	local name=$1 program=$2 words=() status
 	shift 2
 	while [ "$1" != -- ]; do
-		target+=("$1")
+		words+=("$1")
 		shift
 	done
 	shift
 	stolen >"$tmp/$name.stolen"
 	"$record" -o "$tmp/$name.cwc" "$@" --exec "$workloads/$program" -- --truth "$tmp/$name.truth" \
-		"${target[@]}" >"$tmp/$name.out" 2>"$tmp/$name.log"
+		"${words[@]}" >"$tmp/$name.out" 2>"$tmp/$name.log"
 	status=$?
 	stolen >>"$tmp/$name.stolen"
 	expect "$name: recorder's exit status" $status 0

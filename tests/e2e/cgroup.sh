@@ -58,6 +58,7 @@ join "$group/inner" "$workloads/trace_test" --count 11
 join "$root" "$workloads/trace_test" --count 12
 # Born in the group, of a parent that came in before it executed anything.
 join "$group" bash -c '"$1" --count 13; "$1" --count 14' - "$workloads/trace_test"
+# shellcheck disable=SC2154 # start sets them
 wait $inside $below $outside
 stop named
 forget $inside $below $outside

@@ -31,7 +31,7 @@ check() { # NAME LABEL
 	total_unflagged=$((total_unflagged + unflagged))
 	total_flagged=$((total_flagged + flagged))
 }
-total_unflagged=0 total_flagged=0
+unflagged=0 flagged=0 total_unflagged=0 total_flagged=0
 
 record_exec async trace_async_test --count 150 -- --async-hop enqueue_request,2,process_request,1 \
 	--async-hop enqueue_storage_task,2,write_result,1 write_result

@@ -50,7 +50,7 @@ says 2 'exclude' "$record" -p $target --exec /bin/true function_to_trace
 says 2 'unrecognized|no-such-option' "$record" --no-such-option
 
 says 1 'no such process: 4194303' "$record" -p $target -p 4194303 -o "$cwc" function_to_trace
-thread=$(ls "/proc/$target/task" | grep -vx $target | head -n 1)
+thread=$(find "/proc/$target/task" -mindepth 1 -maxdepth 1 ! -name $target -printf "%f\n" | head -n 1)
 [ -z "$thread" ] || says 1 "$thread is a thread" "$record" -p "$thread" -o "$cwc" function_to_trace
 says 1 'no function that matches .nothing_' "$record" -p $target -o "$cwc" --function 'nothing_*'
 says 1 'at most 200' "$record" -p $target -o "$cwc" --function 'libc.so.6:*'

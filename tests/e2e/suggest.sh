@@ -82,7 +82,7 @@ hops:
     target_arg: 1'
 mapfile -t hops < <("$analyze" suggest "$tmp/pool.cwc" | sed -n 's/^  \(--async-hop .*\)/\1/p')
 # In the order of the chain, as the plan has them.
-# shellcheck disable=SC2086 # an option and its value
+# shellcheck disable=SC2046 # an option and its value
 "$analyze" import "$tmp/pool.cwc" -o "$tmp/pool.db" $(printf '%s\n' "${hops[@]}" | sort) >/dev/null 2>&1 ||
 	fail 'the suggested hops do not work'
 expect 'chains by the suggested hops' "$(sqlite3 "$tmp/pool.db" 'SELECT count(*) FROM chain WHERE complete')" 60
