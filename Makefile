@@ -126,11 +126,32 @@ $(B)/asan/callweave-analyze: $(call asan_objs,$(ANALYZE_SRC) $(FORMAT_SRC))
 TOOLS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/*.c))
 $(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(call objs,$(FORMAT_SRC))
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lzstd -lyaml
+# What reads untrusted input, a harness a file. Each runs under libFuzzer (make fuzz), and under a driver
+# of ours, from the objects that there are anyway, in the suite. LINK: analyze/all.o is all but
+# main, WRAP names functions that the harness replaces.
+FUZZ       := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow
+fuzz_links  = $(patsubst %.c,%.o,$(if $(findstring all.o,$(call links,$(1))),$(filter-out %/main.c,$(ANALYZE_SRC)),$(call links,$(1))) $(FORMAT_SRC))
+fuzz_wraps  = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n '1,10s@.*WRAP: *\(.*\) *\*/.*@\1@p' $(1)))
+comma      := ,
+$(B)/fuzz/%.o: %.c | $(B)/schema.inc $(B)/report.inc
+	@mkdir -p $(@D)
+	$(CLANG) -std=gnu11 -D_GNU_SOURCE -g -O1 $(subst =fuzzer,=fuzzer-no-link,$(FUZZ_FLAGS)) -Iformat -I$(B) $(DEPFLAGS) -Irecord -Ianalyze -c $< -o $@
+define fuzz_rule
+$(B)/asan/fuzz/$(1): $(B)/asan/tests/fuzz/fuzz_$(1).o $(B)/asan/tests/fuzz/driver.o $(addprefix $(B)/asan/,$(call fuzz_links,tests/fuzz/fuzz_$(1).c))
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(ASAN) $$(LDFLAGS) -o $$@ $$^ $$(call fuzz_wraps,tests/fuzz/fuzz_$(1).c) -lcapstone $$(ANALYZE_LIBS)
+$(B)/fuzz/$(1): $(B)/fuzz/tests/fuzz/fuzz_$(1).o $(addprefix $(B)/fuzz/,$(call fuzz_links,tests/fuzz/fuzz_$(1).c))
+	$$(CLANG) $$(FUZZ_FLAGS) $$(LDFLAGS) -o $$@ $$^ $$(call fuzz_wraps,tests/fuzz/fuzz_$(1).c) -lcapstone $$(ANALYZE_LIBS)
+endef
+$(foreach n,$(FUZZ),$(eval $(call fuzz_rule,$(n))))
+$(B)/asan/tests/fuzz/fuzz_%.o: | $(B)/schema.inc $(B)/report.inc
+
 BENCH_TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 $(BENCH_TOOLS): $(B)/%: $(B)/%.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3
 
-test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS)
+test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS) $(addprefix $(B)/asan/fuzz/,$(FUZZ))
 
 JOBS := $(shell nproc)
 deps:
@@ -147,6 +168,10 @@ bench:
 	tests/deps.sh --bench
 	$(MAKE) -j$(JOBS) all $(BENCH_TOOLS)
 	tests/bench/run $(B)
+
+SECONDS := 60
+fuzz: $(addprefix $(B)/fuzz/,$(FUZZ))
+	tests/fuzz/run $(B) $(SECONDS) $(FUZZ)
 
 # ---- the rest -------------------------------------------------------------------------------------
 install:
@@ -170,7 +195,7 @@ lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc
 clean:
 	rm -rf $(B)
 
-.PHONY: all static workloads test-programs check demo bench deps install format lint clean
+.PHONY: all static workloads test-programs check demo bench fuzz deps install format lint clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

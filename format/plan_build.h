@@ -18,4 +18,11 @@ struct cw_plan_hop *cw_plan_grow_hops(struct cw_plan *p);
 /* As cw_plan_find, but module NULL only finds a function without a module. */
 int cw_plan_find_exact(const struct cw_plan *p, const char *name, const char *module);
 
+/*
+ * A name as valid UTF-8, and back: malloc'ed, or NULL without memory. Any bytes but 0 survive both
+ * ways.
+ */
+char *cw_plan_name_to_text(const char *name);
+char *cw_plan_name_from_text(const char *text);
+
 #endif

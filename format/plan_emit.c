@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
-#include "plan.h"
+#include "plan_build.h"
 #include "plan_keys.h"
 
 struct text {
@@ -60,6 +60,15 @@ static bool emit_text(yaml_emitter_t *e, const char *s, bool quoted)
 	       yaml_emitter_emit(e, &ev);
 }
 
+static bool emit_name(yaml_emitter_t *e, const char *name)
+{
+	char *text = cw_plan_name_to_text(name);
+	bool ok = text && emit_text(e, text, !plain_word(text));
+
+	free(text);
+	return ok;
+}
+
 /* value times 10^-decimals, exact and without needless zeros. */
 static void format_scaled(char *buf, size_t size, uint64_t value, int decimals)
 {
@@ -96,7 +105,7 @@ static bool emit_value(yaml_emitter_t *e, const struct key *k, const void *from)
 
 	switch (k->kind) {
 	case V_NAME:
-		return emit_text(e, *(char *const *)from, !plain_word(*(char *const *)from));
+		return emit_name(e, *(char *const *)from);
 	case V_BOOL:
 		return emit_text(e, *(const bool *)from ? "true" : "false", false);
 	case V_COUNT:

@@ -144,7 +144,7 @@ static bool parse_match(const char *s, enum cw_match *out)
 static bool parse_name(const char *s, char **out)
 {
 	free(*out);
-	*out = *s ? strdup(s) : NULL;
+	*out = *s ? cw_plan_name_from_text(s) : NULL;
 	return *out;
 }
 

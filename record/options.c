@@ -69,6 +69,14 @@ static void take_func(struct argp_state *st, struct parse *p, const char *arg, b
 	p->funcs[p->nfuncs++] = arg;
 }
 
+/* No file has an empty name, and the plan's document holds none. */
+static const char *file_name(struct argp_state *st, const char *option, const char *arg)
+{
+	if (!*arg)
+		argp_error(st, "%s takes the name or path of a file, not ''", option);
+	return arg;
+}
+
 /* MODULE:SYMBOL may hold a path, too; a plain path is the BINARY. */
 static void take_positional(struct argp_state *st, struct parse *p, const char *arg)
 {
@@ -276,7 +284,7 @@ static error_t parse_source_opt(int key, char *arg, struct argp_state *st)
 		p->source_arg = cw_value_arg(st, "--async-source-arg", arg, false);
 		return 0;
 	case OPT_SOURCE_BINARY:
-		p->source_binary = arg;
+		p->source_binary = file_name(st, "--async-source-binary", arg);
 		return 0;
 	case OPT_TARGET_ARG:
 		p->target_arg = cw_value_arg(st, "--async-target-arg", arg, true);
@@ -340,7 +348,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		o->exec_prog = arg;
 		return 0;
 	case OPT_MODULE:
-		o->module = arg;
+		o->module = file_name(st, "--module", arg);
 		return 0;
 	case OPT_BINARY:
 		add_binary(st, o, arg);

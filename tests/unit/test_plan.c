@@ -522,6 +522,34 @@ static void expanding(void **state)
 	cw_plan_free(p);
 }
 
+/* Symbols and paths hold any bytes; what stands in for those that YAML cannot hold is no exception.
+ */
+static void odd_names(void **state)
+{
+	static const char *const names[] = {
+		"caf\xe9",          "\xff",         "a\x80\xbf z",      "\xe2\x82",
+		"\xef\x9f\xbf",     "\xef\x9e\x80", "\xef\x9e\xff\x80", "\xed\xa0\x80",
+		"\033[31mred\n\t%", "\xc2\x85",     "\xef\xbb\xbf",     "\xef\xbf\xbe",
+		"'\"\\x41",         "\x7f",         "\xe2\x80\xae",     "\xf4\x90\x80\x80",
+	};
+	char err[CW_PLAN_ERR] = "", *yaml;
+
+	UNUSED(state);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct cw_plan *p = cw_plan_new(), *back;
+
+		assert_int_equal(cw_plan_add_func(p, names[i], err), 0);
+		yaml = cw_plan_to_yaml(p);
+		assert_non_null(yaml);
+		if (cw_plan_from_yaml(&back, yaml, strlen(yaml), "p", err))
+			fail_msg("%s", err);
+		assert_string_equal(back->funcs[0].name, names[i]);
+		free(yaml);
+		cw_plan_free(p);
+		cw_plan_free(back);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,7 +557,7 @@ int main(void)
 		cmocka_unit_test(func_options),   cmocka_unit_test(finishing),
 		cmocka_unit_test(there_and_back), cmocka_unit_test(the_documented_form),
 		cmocka_unit_test(complaints),     cmocka_unit_test(aliases),
-		cmocka_unit_test(expanding),
+		cmocka_unit_test(expanding),      cmocka_unit_test(odd_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
