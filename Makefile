@@ -30,7 +30,7 @@ $(AS_ROOT): private .SHELLFLAGS := -c
 
 FORMAT_SRC  := $(wildcard format/*.c)
 RECORD_SRC  := $(wildcard record/*.c)
-ANALYZE_SRC := $(wildcard analyze/*.c)
+ANALYZE_SRC := $(wildcard analyze/*.c analyze/*/*.c)
 BPF_SRC     := $(wildcard bpf/*.bpf.c)
 SCHEMA      := $(sort $(wildcard schema/*.sql))
 objs         = $(patsubst %.c,$(B)/%.o,$(1))
@@ -63,6 +63,8 @@ SCHEMA_USERS := $(call users,analyze/*.c tests/unit/*.c,schema.inc)
 $(call objs,$(SKEL_USERS)) $(call asan_objs,$(SKEL_USERS)): | $(B)/callweave.skel.h
 $(call objs,$(SCHEMA_USERS)) $(call asan_objs,$(SCHEMA_USERS)): | $(B)/schema.inc
 $(B)/analyze/report_html.o $(B)/asan/analyze/report_html.o: | $(B)/report.inc
+$(B)/analyze/export/script.o $(B)/asan/analyze/export/script.o: | $(B)/export.inc
+$(B)/analyze/export/script.o $(B)/asan/analyze/export/script.o: | $(B)/export.inc
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -73,9 +75,12 @@ $(B)/schema.inc: $(SCHEMA)
 	@mkdir -p $(@D)
 	cat $(SCHEMA) | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' >$@
 
-# So is each file of the HTML report, with its name.
+# So is each file of the HTML report and each script of an export, with its name.
 REPORT_ASSETS := $(sort $(wildcard analyze/report/*))
+EXPORT_ASSETS := $(sort $(wildcard analyze/export/*.sql))
 $(B)/report.inc: $(REPORT_ASSETS)
+$(B)/export.inc: $(EXPORT_ASSETS)
+$(B)/report.inc $(B)/export.inc:
 	@mkdir -p $(@D)
 	for f in $^; do echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/?/\\?/g; s/^/"/; s/$$/\\n"/' $$f; echo "},"; done >$@
 
@@ -183,7 +188,7 @@ install:
 C_FILES := $(wildcard format/*.[ch] record/*.[ch] analyze/*.[ch] analyze/*/*.[ch] bpf/*.[ch] tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(C_FILES)
-lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc
+lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -Iformat -I$(B) \

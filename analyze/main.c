@@ -17,6 +17,7 @@ static const struct command {
 } commands[] = {
 	{"report", cw_cmd_report, "show chains, calls and what delayed them (the default)"},
 	{"follow", cw_cmd_follow, "show the same while it is being recorded"},
+	{"export", cw_cmd_export, "write chains, calls and stacks for other tools"},
 	{"import", cw_cmd_import, "turn a capture into an SQLite database that you keep"},
 	{"diagnostics", cw_cmd_diagnostics,
 	 "show queues and thread pools, and what is wrong there"},
