@@ -44,6 +44,7 @@ enum {
 	RET = 1ull << 8,
 	NO_RETURN = 1ull << 9,
 	PARTS = 0x1full << 10,
+	FIRST_ARG = 16,
 };
 
 static void write_slice(struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
@@ -54,6 +55,7 @@ static void write_slice(struct cw_trace *t, const struct cw_task *task, const st
 	nulls |= t->attribution ? 0 : PARTS;
 	nulls |= c->parent_id ? 0 : PARENT;
 	nulls |= c->stack ? 0 : STACK;
+	nulls |= cw_probe_lost_args(c->probe) << FIRST_ARG;
 	w = cw_rows_put(t->rows, CW_ROW_SLICE, nulls);
 	w[0] = c->slice_id;
 	w[1] = c->ts;
@@ -67,7 +69,7 @@ static void write_slice(struct cw_trace *t, const struct cw_task *task, const st
 	w[9] = cw_word(reason);
 	memcpy(&w[10], c->spent.ns, sizeof(c->spent.ns));
 	w[15] = touched || c->spent.ns[CW_UNKNOWN];
-	memcpy(&w[16], c->args, sizeof(c->args));
+	memcpy(&w[FIRST_ARG], c->args, sizeof(c->args));
 	if (t->watch)
 		t->watch->call(t->watch->arg, c, reason);
 }
@@ -150,6 +152,17 @@ static void pop_same(struct cw_trace *t, struct cw_task *task, const struct cw_p
 /* ---- events -------------------------------------------------------------------------------------
  */
 
+/* Words that are no arguments become 0, which is nobody's key, here, and NULL in the row. */
+static void take_args(struct cw_call *c, const struct cw_probe_entry *r)
+{
+	uint64_t lost = cw_probe_lost_args(c->probe);
+
+	memcpy(c->args, r->args, sizeof(c->args));
+	for (uint32_t i = 0; lost && i < CW_NARGS; i++)
+		if (lost >> i & 1)
+			c->args[i] = 0;
+}
+
 static int on_entry(struct cw_trace *t, const struct cw_probe_entry *r)
 {
 	struct cw_task *task = cw_task_of(t, r->pid, r->tid, r->h.ts);
@@ -185,7 +198,7 @@ static int on_entry(struct cw_trace *t, const struct cw_probe_entry *r)
 		c->has_return = false;
 		c->kernel_limit = true;
 	}
-	memcpy(c->args, r->args, sizeof(c->args));
+	take_args(c, r);
 	if (t->attribution)
 		cw_state_read(t, task, r->h.ts, &c->parts);
 	tc->n++;

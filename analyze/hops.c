@@ -80,6 +80,17 @@ static bool recorded(const struct cw_trace *t, const char *name, const char *mod
 	return false;
 }
 
+/* Whether the key of a hop was recorded wherever the function was. */
+static bool key_recorded(const struct cw_trace *t, const char *name, const char *module,
+			 uint32_t arg)
+{
+	for (const struct cw_probe_info *p = cw_probe_first(t); p; p = p->next)
+		if (arg != CW_ARG_AUTO && cw_probe_is(t, p, name, module) &&
+		    cw_probe_lost_args(p) >> (arg - 1) & 1)
+			return false;
+	return true;
+}
+
 /* Names of the recorded functions, as many as fit. */
 static void list_recorded(const struct cw_trace *t, char *buf, size_t size)
 {
@@ -91,6 +102,21 @@ static void list_recorded(const struct cw_trace *t, char *buf, size_t size)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", p->name);
 }
 
+static int check_keys(struct cw_trace *t, const struct cw_plan_hop *h, uint32_t i)
+{
+	bool source = key_recorded(t, h->source, h->source_module, h->source_arg);
+
+	if (source && key_recorded(t, h->target, h->target_module, h->target_arg))
+		return 0;
+	snprintf(t->err, sizeof(t->err),
+		 "hop %u (%.60s -> %.60s): argument %u of %.60s was not recorded, since the "
+		 "function "
+		 "does not use it; record again with this hop",
+		 i, h->source, h->target, source ? h->target_arg : h->source_arg,
+		 source ? h->target : h->source);
+	return -EINVAL;
+}
+
 int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops)
 {
 	for (uint32_t i = 0; i < hops->n; i++) {
@@ -98,8 +124,11 @@ int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops)
 		bool source = recorded(t, h->source, h->source_module);
 		char names[256];
 
-		if (source && recorded(t, h->target, h->target_module))
+		if (source && recorded(t, h->target, h->target_module)) {
+			if (check_keys(t, h, i))
+				return -EINVAL;
 			continue;
+		}
 		list_recorded(t, names, sizeof(names));
 		snprintf(t->err, sizeof(t->err),
 			 "hop %u (%.60s -> %.60s): calls of %.60s were not recorded; recorded "

@@ -113,6 +113,11 @@ bool cw_probe_is_target(const struct cw_trace *t, struct cw_probe_info *p)
 	return p->target > 0;
 }
 
+uint64_t cw_probe_lost_args(const struct cw_probe_info *p)
+{
+	return p->flags / CW_PROBE_NO_ARG1 & 0x3f;
+}
+
 static int flush(struct cw_trace *t)
 {
 	for (struct cw_probe_info *p = t->probes->first; p; p = p->next) {

@@ -29,6 +29,12 @@ bool cw_probe_is(const struct cw_trace *t, const struct cw_probe_info *p, const 
  */
 bool cw_probe_is_target(const struct cw_trace *t, struct cw_probe_info *p);
 
+/*
+ * Arguments whose registers the function overwrites, without looking at them, before the
+ * breakpoint: bit 0 the first. What a record says of those means nothing.
+ */
+uint64_t cw_probe_lost_args(const struct cw_probe_info *p);
+
 /* The probe that was mentioned first, or NULL; go on with ->next. */
 struct cw_probe_info *cw_probe_first(const struct cw_trace *t);
 

@@ -105,6 +105,28 @@ static void head_problems(struct cw_report *r, struct cw_text *t)
 	sqlite3_finalize(s);
 }
 
+/* Probes that cost their function much: times of calls and of what is around them are too long. */
+static void head_slow_probes(struct cw_report *r, struct cw_text *t)
+{
+	bool any = false;
+	sqlite3_stmt *s = NULL;
+
+	if (cw_prepare(r->db, &s,
+		       "SELECT function FROM probe WHERE single_stepped ORDER BY probe_id"))
+		return;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		if (!any)
+			cw_line_begin(t, 0, CW_PLAIN, "slow     ");
+		any = true;
+		cw_field(t, CW_PLAIN, "%s", (const char *)sqlite3_column_text(s, 0));
+	}
+	if (any) {
+		cw_field(t, CW_DIM, "(single-stepped: a hit costs some microseconds)");
+		cw_line_end(t);
+	}
+	sqlite3_finalize(s);
+}
+
 static void print_losses(struct cw_report *r, struct cw_text *t)
 {
 	int64_t start = cw_query_int(r->db, "SELECT start_ts FROM report_clock", 0);
@@ -158,6 +180,7 @@ static void head_rest(struct cw_report *r, struct cw_text *t)
 {
 	head_line(r, t, "ended", "end_text");
 	head_events(r, t);
+	head_slow_probes(r, t);
 	head_problems(r, t);
 	print_losses(r, t);
 }

@@ -207,7 +207,7 @@ struct cw_rec {
 	F(R, x64, placed, "file offset of the breakpoint") \
 	F(R, u64, size, "bytes of the function; 0 unknown") \
 	F(R, i32, sp_adjust, "bytes the stack pointer moved from the entry to the breakpoint; add to get the entry's") \
-	F(R, u32, flags, "1 entry probe, 2 return probe, 4 single-stepped, 8 moved, 16 no frame pointers") \
+	F(R, u32, flags, "1 entry probe, 2 return probe, 4 single-stepped, 8 moved, 16 no frame pointers, 256 to 8192 no argument 1 to 6") \
 	S(R, name, "name of the function as asked for")
 
 #define CW_FIELDS_FILE(R, F, A, S, B, V) \
@@ -364,7 +364,9 @@ enum cw_probe_flags {
 	CW_PROBE_HAS_RETURN = 2,
 	CW_PROBE_SINGLE_STEPPED = 4,
 	CW_PROBE_MOVED = 8,
-	CW_PROBE_NO_FP = 16
+	CW_PROBE_NO_FP = 16,
+	/* Argument 1 to 6: the function overwrites its register unread before the breakpoint. */
+	CW_PROBE_NO_ARG1 = 256
 };
 enum cw_switch_flags {
 	CW_SWITCH_PREEMPTED = 1,

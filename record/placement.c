@@ -16,7 +16,7 @@
 #include "placement.h"
 #include "x86code.h"
 
-#define REACH           32u        /* bytes behind the entry */
+#define REACH           64u        /* bytes behind the entry */
 #define LONGEST         (1u << 20) /* functions beyond are not decoded */
 #define SAMPLED         200u /* functions of a module that say whether it has frame pointers */
 #define SAMPLE_MIN_SIZE 32u  /* smaller ones often need no frame */
@@ -54,29 +54,53 @@ struct body {
 	uint64_t offset; /* of the entry in the file */
 };
 
-/* Walk from the entry to the first emulated instruction; 0: stay. *depth: bytes pushed so far. */
-static uint32_t find_cheap(const struct body *b, bool want_return, uint32_t *depth)
+static bool decode_at(const struct body *b, uint64_t *at, cs_insn *insn)
+{
+	const uint8_t *here = b->code + *at;
+	size_t left = b->size - *at;
+
+	return cs_disasm_iter(b->handle, &here, &left, at, insn);
+}
+
+/*
+ * Whether the code behind the probe, up to where control leaves it, shows that an argument was
+ * given up.
+ */
+static bool gave_up_argument(const struct body *b, uint64_t at, cs_insn *insn,
+			     struct cw_x86_skipped *s)
+{
+	bool wrong = false;
+
+	while (s->lost && !wrong && decode_at(b, &at, insn)) {
+		if (insn->id == X86_INS_CALL || insn->id == X86_INS_JMP ||
+		    insn->id == X86_INS_RET || insn->id == X86_INS_SYSCALL)
+			break;
+		wrong = cw_x86_tells_of_lost(b->handle, insn, s);
+	}
+	return wrong;
+}
+
+/* Walk from the entry to the first emulated instruction; 0: stay. */
+static uint32_t find_cheap(const struct body *b, const struct cw_placement_wish *wish,
+			   struct cw_x86_skipped *s)
 {
 	cs_insn *insn = cs_malloc(b->handle);
 	uint64_t at = 0;
 	uint32_t found = 0;
 
-	*depth = 0;
-	while (insn && at < REACH) {
-		const uint8_t *here = b->code + at;
-		size_t left = b->size - at;
+	while (insn && at < REACH && decode_at(b, &at, insn)) {
+		bool cheap = cw_x86_is_emulated(insn->bytes, insn->size, b->wide_nops);
 
-		if (!cs_disasm_iter(b->handle, &here, &left, &at, insn))
-			break;
-		if (cw_x86_is_emulated(insn->bytes, insn->size, b->wide_nops)) {
-			/* At `push %rbp` the kernel takes the top of the stack for the caller. */
-			if (!*depth || insn->bytes[0] != 0x55)
-				found = (uint32_t)insn->address;
+		/* At `push %rbp` the kernel takes the top of the stack for the caller. */
+		if (cheap && (!s->depth || insn->bytes[0] != 0x55)) {
+			found = (uint32_t)insn->address;
 			break;
 		}
-		if (!cw_x86_may_skip(insn, depth) || (want_return && *depth))
+		if (!cw_x86_may_skip(insn, wish->keep, s) || (wish->with_return && s->depth))
 			break;
 	}
+	if (found && gave_up_argument(b, found, insn, s))
+		found = 0;
 	if (insn)
 		cs_free(insn, 1);
 	return found;
@@ -163,36 +187,37 @@ static void stay(const struct body *b, struct cw_placement *out)
 		cs_free(insn, 1);
 }
 
-static void place(struct body *b, bool want_return, struct cw_placement *out)
+static void place(struct body *b, const struct cw_placement_wish *wish, struct cw_placement *out)
 {
-	uint32_t probe = 0, depth = 0;
+	struct cw_x86_skipped s = {0};
+	uint32_t probe = 0;
 
 	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &b->handle) != CS_ERR_OK)
 		return;
 	b->wide_nops = kernel_knows_wide_nops();
 	if (b->whole) {
 		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_ON);
-		probe = find_cheap(b, want_return, &depth);
+		probe = find_cheap(b, wish, &s);
 		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_OFF);
 	}
 	if (probe && only_entry_leads_to(b, probe)) {
 		out->placed += probe;
-		out->sp_adjust = (int32_t)depth;
-		out->flags |= CW_PROBE_MOVED;
+		out->sp_adjust = (int32_t)s.depth;
+		out->flags |= CW_PROBE_MOVED | s.lost * CW_PROBE_NO_ARG1;
 	} else {
 		stay(b, out);
 	}
 	cs_close(&b->handle);
 }
 
-void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr, bool want_return,
-		   struct cw_placement *out)
+void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr,
+		   const struct cw_placement_wish *wish, struct cw_placement *out)
 {
 	struct body b = {.code = code, .size = size, .whole = size <= LONGEST, .fd = -1};
 
 	memset(out, 0, sizeof(*out));
 	out->placed = addr;
-	place(&b, want_return, out);
+	place(&b, wish, out);
 }
 
 /* ---- other ways in -----------------------------------------------------------------------------
@@ -332,7 +357,8 @@ static void judge_frame_pointer(int fd, const uint8_t *code, size_t size, struct
 	cs_close(&handle);
 }
 
-void cw_place_probe(int fd, const struct cw_func *fn, bool want_return, struct cw_placement *out)
+void cw_place_probe(int fd, const struct cw_func *fn, const struct cw_placement_wish *wish,
+		    struct cw_placement *out)
 {
 	size_t size = fn->size && fn->size <= LONGEST ? fn->size : PROLOGUE;
 	uint8_t *code = malloc(size);
@@ -349,12 +375,12 @@ void cw_place_probe(int fd, const struct cw_func *fn, bool want_return, struct c
 			.offset = fn->offset,
 		};
 
-		place(&b, want_return, out);
+		place(&b, wish, out);
 		if (out->placed != fn->offset &&
 		    has_inner_function(fd, fn, out->placed - fn->offset)) {
 			*out = (struct cw_placement){.placed = fn->offset};
 			b.whole = false;
-			place(&b, want_return, out);
+			place(&b, wish, out);
 		}
 		judge_frame_pointer(fd, code, (size_t)got, out);
 	}

@@ -11,21 +11,30 @@
 struct cw_placement {
 	uint64_t placed;   /* file offset of the breakpoint */
 	int32_t sp_adjust; /* add to the stack pointer there to get the entry's */
-	uint32_t flags;    /* CW_PROBE_SINGLE_STEPPED, CW_PROBE_MOVED, CW_PROBE_NO_FP */
+	uint32_t flags; /* CW_PROBE_SINGLE_STEPPED, CW_PROBE_MOVED, CW_PROBE_NO_FP, CW_PROBE_NO_ARG1
+			 */
+};
+
+/* What a probe is wanted for. */
+struct cw_placement_wish {
+	bool with_return; /* a return probe shares the breakpoint: the stack pointer is the entry's
+			   */
+	uint8_t keep; /* arguments that must be there even if the function ignores them: bit 0 the
+			 first */
 };
 
 /*
  * Decide from the function's code. Never fails: the function's entry is always right. What cannot
- * be seen is a direct jump from an unrelated function into the middle of this one. want_return: a
- * return probe shares the breakpoint, so the stack pointer there is the entry's.
+ * be seen is a direct jump from an unrelated function into the middle of this one.
  */
-void cw_place_probe(int fd, const struct cw_func *fn, bool want_return, struct cw_placement *out);
+void cw_place_probe(int fd, const struct cw_func *fn, const struct cw_placement_wish *wish,
+		    struct cw_placement *out);
 
 /*
  * The same for code in memory, all of the function, without what lies around it; for tests. addr
  * stands for the file offset. Says nothing of frame pointers.
  */
-void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr, bool want_return,
-		   struct cw_placement *out);
+void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr,
+		   const struct cw_placement_wish *wish, struct cw_placement *out);
 
 #endif

@@ -167,11 +167,37 @@ static void follow_ifunc(struct find *d, struct cw_point *pt, const struct cw_ta
 	d->warn(text);
 }
 
+/* The bit of an argument that is a key; of all that may be. */
+static uint8_t key_bits(uint32_t arg)
+{
+	return arg == CW_ARG_AUTO ? 0xff : (uint8_t)(1u << (arg - 1));
+}
+
+/* Arguments by which hops know their handoffs. */
+static uint8_t kept_arguments(const struct cw_plan *plan, const struct cw_plan_func *pf)
+{
+	uint8_t keep = 0;
+	size_t i;
+
+	for (i = 0; i < plan->nhops; i++) {
+		const struct cw_plan_hop *h = &plan->hops[i];
+		int source = cw_plan_find(plan, h->source, h->source_module);
+		int target = cw_plan_find(plan, h->target, h->target_module);
+
+		if (source >= 0 && &plan->funcs[source] == pf)
+			keep |= key_bits(h->source_arg);
+		if (target >= 0 && &plan->funcs[target] == pf)
+			keep |= key_bits(h->target_arg);
+	}
+	return keep;
+}
+
 /* A function in one file. */
 static int add_point(struct find *d, const struct cw_plan_func *pf, const struct cw_target_file *in,
 		     bool last)
 {
 	struct cw_point *pt = new_point(d->p);
+	struct cw_placement_wish wish = {pf->ret, kept_arguments(d->plan, pf)};
 	int rc;
 
 	if (!pt)
@@ -196,7 +222,7 @@ static int add_point(struct find *d, const struct cw_plan_func *pf, const struct
 		follow_ifunc(d, pt, in);
 	/* A place given by offset is meant literally. */
 	if (pf->name)
-		cw_place_probe(pt->file->fd, &pt->fn, pt->ret, &pt->at);
+		cw_place_probe(pt->file->fd, &pt->fn, &wish, &pt->at);
 	else
 		pt->at.placed = pf->offset;
 	d->p->n++;

@@ -59,7 +59,8 @@ CREATE TABLE slice(
 	unknown_ns INTEGER,
 	-- 1 when a loss of records or an edge of the capture touches the call.
 	touched_by_loss INTEGER NOT NULL,
-	-- First argument word.
+	-- First argument word. The first six are NULL where the function overwrites the register before
+	-- it looks at it: it has no such argument, or ignores it.
 	arg1 INTEGER,
 	-- Second argument word.
 	arg2 INTEGER,

@@ -121,6 +121,16 @@ static inline int64_t ask_int(struct stream *s, const char *sql)
 /* ---- records ------------------------------------------------------------------------------------
  */
 
+/* Without some of its first six arguments, whose registers the function overwrites. */
+static inline void put_probe_without(struct stream *s, uint32_t id, const char *name, uint32_t args)
+{
+	REC(CW_PROBE, probe, 1);
+
+	r.probe_id = id;
+	r.flags = CW_PROBE_HAS_ENTRY | CW_PROBE_HAS_RETURN | args * CW_PROBE_NO_ARG1;
+	stream_put_text(s, &r.h, sizeof(r), name);
+}
+
 static inline void put_probe(struct stream *s, uint32_t id, const char *name, bool ret)
 {
 	REC(CW_PROBE, probe, 1);

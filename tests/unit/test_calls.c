@@ -51,6 +51,30 @@ static void test_nested(void **state)
 	stream_close(&s);
 }
 
+/* A register that the function overwrites holds no argument, whatever the record says. */
+static void test_lost_arguments(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, NULL, "x86_64");
+	put_probe_without(&s, 0, "f", 0x21);
+	put_probe(&s, 1, "g", true);
+	put_entry(&s, 100, A, 0, deep(0), 7);
+	put_entry(&s, 110, A, 1, deep(1), 8);
+	put_return(&s, 150, A, 1, deep(1), 0x55);
+	put_return(&s, 170, A, 0, deep(0), 0x56);
+	stream_end(&s);
+	expect_int(&s,
+		   "SELECT count(*) FROM call WHERE function = 'f' AND arg1 IS NULL AND "
+		   "arg6 IS NULL AND arg2 + arg3 + arg4 + arg5 + arg7 + arg8 NOT NULL",
+		   1);
+	expect_int(&s,
+		   "SELECT count(*) FROM call WHERE function = 'g' AND arg1 = 8 AND arg6 NOT NULL",
+		   1);
+	stream_close(&s);
+}
+
 /* On arm64 a return shows the stack pointer of the entry itself. */
 static void test_arm64(void **state)
 {
@@ -253,11 +277,17 @@ static void test_odd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nested),      cmocka_unit_test(test_arm64),
-		cmocka_unit_test(test_recursion),   cmocka_unit_test(test_longjmp),
-		cmocka_unit_test(test_lost_return), cmocka_unit_test(test_unmatched_return),
-		cmocka_unit_test(test_exit),        cmocka_unit_test(test_not_probed),
-		cmocka_unit_test(test_tail_call),   cmocka_unit_test(test_other_stack),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_lost_arguments),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_longjmp),
+		cmocka_unit_test(test_lost_return),
+		cmocka_unit_test(test_unmatched_return),
+		cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_not_probed),
+		cmocka_unit_test(test_tail_call),
+		cmocka_unit_test(test_other_stack),
 		cmocka_unit_test(test_odd),
 	};
 

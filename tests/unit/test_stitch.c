@@ -564,6 +564,23 @@ static void test_not_recorded(void **state)
 	stream_close(&s);
 }
 
+/* Nor can a hop go by an argument that was given up when the probe was placed. */
+static void test_key_not_recorded(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, "sub,1,run,2", "x86_64");
+	put_probe(&s, 0, "sub", true);
+	put_probe_without(&s, 1, "run", 2);
+	submit(&s, 1000, P, 0, 0xab);
+	assert_int_equal(cw_ingest_finish(s.in), -22);
+	assert_string_equal(cw_ingest_error(s.in),
+			    "hop 0 (sub -> run): argument 2 of run was not recorded, since the "
+			    "function does not use it; record again with this hop");
+	stream_close(&s);
+}
+
 /* 20,000 at once, taken in another order: all found, no two crossed, and in no long time. */
 static void test_backlog(void **state)
 {
@@ -612,6 +629,7 @@ int main(void)
 		cmocka_unit_test(test_no_handoff),
 		cmocka_unit_test(test_process_keys),
 		cmocka_unit_test(test_not_recorded),
+		cmocka_unit_test(test_key_not_recorded),
 		cmocka_unit_test(test_backlog),
 	};
 
