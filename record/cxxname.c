@@ -4,6 +4,7 @@
  * know files or symbol tables.
  */
 #include <ctype.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
@@ -14,13 +15,48 @@ bool cw_cxx_is_mangled(const char *name)
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
+struct sink {
+	char text[CW_CXX_READABLE + 1];
+	size_t len;
+	jmp_buf too_long;
+};
+
+/*
+ * A made-up name of 100 letters can stand for gigabytes. The demanglers cannot be stopped from
+ * their callback, but keep all they have on the stack, so that leaving by longjmp loses nothing.
+ */
+static void add_text(const char *text, size_t len, void *arg)
+{
+	struct sink *s = arg;
+
+	if (len > CW_CXX_READABLE - s->len)
+		longjmp(s->too_long, 1);
+	memcpy(s->text + s->len, text, len);
+	s->len += len;
+}
+
+static bool expand(struct sink *s, const char *name, int options)
+{
+	s->len = 0;
+	if (setjmp(s->too_long))
+		return false;
+	if (!rust_demangle_callback(name, options, add_text, s)) {
+		s->len = 0;
+		if (!cplus_demangle_v3_callback(name, options, add_text, s))
+			return false;
+	}
+	s->text[s->len] = '\0';
+	return true;
+}
+
 char *cw_cxx_demangle(const char *name, bool params)
 {
-	int style = name[0] == '_' && name[1] == 'R' ? DMGL_RUST : DMGL_AUTO;
+	struct sink s;
 
-	if (!cw_cxx_is_mangled(name) || strlen(name) > CW_CXX_LONGEST)
+	if (!cw_cxx_is_mangled(name) || strlen(name) > CW_CXX_LONGEST ||
+	    !expand(&s, name, params ? DMGL_PARAMS | DMGL_ANSI : 0))
 		return NULL;
-	return cplus_demangle(name, style | (params ? DMGL_PARAMS | DMGL_ANSI : 0));
+	return strdup(s.text);
 }
 
 static void drop_blanks(char *to, const char *from, size_t size)

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CW_CXX_LONGEST 2048 /* longer names are left mangled */
+#define CW_CXX_LONGEST  2048  /* longer names are left mangled */
+#define CW_CXX_READABLE 16384 /* so are those that stand for more than this */
 
 /* Whether a symbol's name is a mangled one. */
 bool cw_cxx_is_mangled(const char *name);

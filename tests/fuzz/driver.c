@@ -39,7 +39,8 @@ static int err_fd = 2;
 
 const char *__asan_default_options(void)
 {
-	return "handle_abort=1:hard_rss_limit_mb=2000:max_allocation_size_mb=1000";
+	return "handle_abort=1:hard_rss_limit_mb=2000:max_allocation_size_mb=1000:"
+	       "quarantine_size_mb=32:malloc_context_size=8";
 }
 
 /* ---- what goes wrong ----------------------------------------------------------------------------

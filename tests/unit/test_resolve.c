@@ -189,6 +189,22 @@ static void test_cxx(void **state)
 	refused("method", -ENOENT, "ns::Class::method");
 }
 
+/* A name in which each parameter is made of two of the one before: 2^31 of the first. */
+static void test_huge_name(void **state)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char name[2048], *readable;
+	size_t n = (size_t)sprintf(name, "_Z3bad1PI1x1xE");
+
+	(void)state;
+	for (int i = 1; i < 36; i++)
+		n += (size_t)sprintf(name + n, "S_IS%c_S%c_E", digits[i], digits[i]);
+	assert_null(cw_cxx_demangle(name, true));
+	readable = cw_cxx_demangle(name, false);
+	assert_string_equal(readable, "bad");
+	free(readable);
+}
+
 static void test_clones(void **state)
 {
 	(void)state;
@@ -350,7 +366,7 @@ int main(void)
 		cmocka_unit_test(test_clones),      cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_nearest),     cmocka_unit_test(test_offset),
 		cmocka_unit_test(test_other_files), cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged),     cmocka_unit_test(test_huge_name),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
