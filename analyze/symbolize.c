@@ -50,10 +50,14 @@ static int add_code(struct cw_module_work *w, sqlite3_stmt *stmt)
 	c->file_offset = sqlite3_column_int64(stmt, 2);
 	c->is_return = sqlite3_column_int(stmt, 3);
 	c->address = sqlite3_column_int64(stmt, 8);
+	c->parameters = -1;
 	return 0;
 }
 
-/* All frames in modules, apart from the kernel's, that have no names yet. */
+/*
+ * All frames in modules, apart from the kernel's, that have no names yet. Probed functions are
+ * looked up, too, under negative numbers.
+ */
 static int load_frames(sqlite3 *db, struct cw_batch *b)
 {
 	static const char sql[] =
@@ -62,7 +66,10 @@ static int load_frames(sqlite3 *db, struct cw_batch *b)
 		"f.address "
 		"FROM frame f JOIN module m USING(module_id) "
 		"WHERE m.module_id <> -1 AND f.frame_id NOT IN (SELECT frame_id FROM symbol) "
-		"ORDER BY m.module_id";
+		"UNION ALL SELECT m.module_id, -1 - p.probe_id, p.offset, 0, m.path, m.build_id, "
+		"m.dev, "
+		"m.ino, p.offset FROM probe p JOIN module m USING(module_id) "
+		"WHERE m.module_id <> -1 AND p.offset IS NOT NULL ORDER BY 1";
 	struct cw_module_work *w = NULL;
 	sqlite3_stmt *stmt;
 	int rc, err = 0;
@@ -135,6 +142,15 @@ static void bind_text(sqlite3_stmt *stmt, int column, const char *text)
 		sqlite3_bind_null(stmt, column);
 }
 
+static int write_probe(sqlite3_stmt *stmt, const struct cw_code *c)
+{
+	if (c->parameters < 0)
+		return 0;
+	sqlite3_bind_int64(stmt, 1, -1 - c->frame_id);
+	sqlite3_bind_int(stmt, 2, c->parameters);
+	return sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt) ? -EIO : 0;
+}
+
 static int write_code(sqlite3_stmt *stmt, const struct cw_code *c)
 {
 	unsigned i;
@@ -171,7 +187,7 @@ static int write_module(sqlite3_stmt *stmt, const struct cw_module_work *w)
 
 static int write_names(sqlite3 *db, const struct cw_batch *b)
 {
-	sqlite3_stmt *symbol = NULL, *module = NULL;
+	sqlite3_stmt *symbol = NULL, *module = NULL, *probe = NULL;
 	size_t i, j;
 	int err = -EIO;
 
@@ -181,14 +197,17 @@ static int write_names(sqlite3 *db, const struct cw_batch *b)
 		    db,
 		    "UPDATE module SET symbols_from = iif(?4, coalesce(symbols_from, ?2), ?2), "
 		    "tried = iif(?4, tried, ?3) WHERE module_id = ?1",
-		    -1, &module, NULL))
+		    -1, &module, NULL) ||
+	    sqlite3_prepare_v2(db, "UPDATE probe SET parameters = ?2 WHERE probe_id = ?1", -1,
+			       &probe, NULL))
 		goto done;
 	err = 0;
 	for (i = 0; i < b->count && !err; i++) {
 		const struct cw_module_work *w = b->works[i];
 
 		for (j = 0; j < w->code_count && !err; j++)
-			err = write_code(symbol, &w->codes[j]);
+			err = w->codes[j].frame_id < 0 ? write_probe(probe, &w->codes[j])
+						       : write_code(symbol, &w->codes[j]);
 		if (!err)
 			err = write_module(module, w);
 	}
@@ -197,6 +216,7 @@ done:
 		fail_db(db);
 	sqlite3_finalize(symbol);
 	sqlite3_finalize(module);
+	sqlite3_finalize(probe);
 	return err;
 }
 

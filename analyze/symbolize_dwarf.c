@@ -156,6 +156,7 @@ static struct cw_scope *new_scope(struct walk *w, Dwarf_Die *die, const struct c
 
 	memset(s, 0, sizeof(*s));
 	s->name = function_name(die);
+	s->die = *die;
 	s->inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
 	if (s->inlined) {
 		uint64_t line = attr_number(die, DW_AT_call_line);
@@ -268,6 +269,69 @@ static void find_functions(struct walk *w, Dwarf_Die *root)
 	w->last = dwarf_dieoffset(root);
 	w->everywhere = true;
 	walk_children(w, root, NULL, 0);
+}
+
+/* ---- parameters ---------------------------------------------------------------------------------
+ */
+
+/* Does a value of the type that die refers to fit into one register? Without a type there is none.
+ */
+static bool is_word(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die type;
+
+	if (!dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), &type))
+		return dwarf_tag(die) == DW_TAG_subprogram;
+	if (dwarf_peel_type(&type, &type))
+		return false;
+	switch (dwarf_tag(&type)) {
+	case DW_TAG_base_type:
+		return dwarf_bytesize(&type) > 0 && dwarf_bytesize(&type) <= 8;
+	case DW_TAG_enumeration_type:
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Languages whose functions take their arguments as C does. */
+static bool is_c(Dwarf_Die *die, bool *needs_prototype)
+{
+	Dwarf_Die unit;
+	int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1;
+
+	*needs_prototype = language == DW_LANG_C89 || language == DW_LANG_C ||
+			   language == DW_LANG_C99 || language == DW_LANG_C11;
+	return *needs_prototype || language == DW_LANG_C_plus_plus ||
+	       language == DW_LANG_C_plus_plus_03 || language == DW_LANG_C_plus_plus_11 ||
+	       language == DW_LANG_C_plus_plus_14;
+}
+
+int cw_dwarf_parameters(const struct cw_scope *function)
+{
+	Dwarf_Die die = function->die, child;
+	bool needs_prototype;
+	int n = 0;
+
+	if (function->inlined || dwarf_tag(&die) != DW_TAG_subprogram ||
+	    !is_c(&die, &needs_prototype) || !is_word(&die) ||
+	    (needs_prototype && !dwarf_hasattr_integrate(&die, DW_AT_prototyped)))
+		return -1;
+	if (dwarf_child(&die, &child))
+		return 0;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (tag == DW_TAG_unspecified_parameters ||
+		    (tag == DW_TAG_formal_parameter && !is_word(&child)))
+			return -1;
+		n += tag == DW_TAG_formal_parameter;
+	} while (n < MAX_DEPTH && !dwarf_siblingof(&child, &child));
+	return n;
 }
 
 /* ---- units

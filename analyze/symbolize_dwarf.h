@@ -21,6 +21,7 @@ struct cw_scope {
 	int call_line;                /* 0 unknown */
 	bool inlined;
 	uint64_t start; /* lowest address of a real function; 0 of an inlined one */
+	Dwarf_Die die;  /* what says so */
 };
 
 /* One address, and what was found. Zero all but pc. */
@@ -40,5 +41,11 @@ struct cw_dwarf_pc {
  */
 void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsigned part,
 		     unsigned parts, struct obstack *mem, const volatile sig_atomic_t *cancel);
+
+/*
+ * Registers and words on the stack that the arguments of a real function take at most; -1 when that
+ * cannot be told: no prototype, a variable number, or whole structures among them.
+ */
+int cw_dwarf_parameters(const struct cw_scope *function);
 
 #endif

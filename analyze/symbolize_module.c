@@ -121,6 +121,10 @@ static void join(struct cw_module_work *w, struct cw_code *c, const struct cw_dw
 		file = s->call_file;
 		line = s->call_line;
 	}
+	/* Of a clone the compiler may have changed the arguments. */
+	c->parameters = s && s->start == c->pc && !(name && strchr(name, '.'))
+				? cw_dwarf_parameters(s)
+				: -1;
 	if (!name && s && !s->inlined) {
 		name = s->name;
 		start = s->start;

@@ -34,6 +34,7 @@ struct cw_code {
 	uint64_t pc;                     /* address looked up */
 	const struct cw_symbol *symbols; /* innermost first */
 	unsigned count;
+	int parameters; /* of a function that begins here; -1 unknown */
 };
 
 struct cw_module_work {

@@ -20,7 +20,9 @@ CREATE TABLE probe(
 	-- 1 when its stacks are the address and the caller only, for want of frame pointers.
 	no_frame_pointers INTEGER NOT NULL,
 	-- 1 for a function named as a target, 0 for one that only hops name.
-	is_target INTEGER NOT NULL
+	is_target INTEGER NOT NULL,
+	-- Arguments it takes at most, by its debug information; NULL when that does not tell.
+	parameters INTEGER
 );
 
 -- One row a call; view call shows it with names.

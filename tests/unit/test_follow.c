@@ -207,7 +207,8 @@ static void durations(void **state)
 	double sum = 0;
 
 	(void)state;
-	assert_int_equal(sqlite3_exec(db, "INSERT INTO probe VALUES(1, 'f', 1, 0, 0, 1, 0, 0, 1)",
+	assert_int_equal(sqlite3_exec(db,
+				      "INSERT INTO probe VALUES(1, 'f', 1, 0, 0, 1, 0, 0, 1, NULL)",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
 	srandom(5);

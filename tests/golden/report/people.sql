@@ -21,5 +21,5 @@ INSERT INTO stack_frame VALUES(1, 0, 1), (1, 1, 2), (2, 0, 1), (2, 1, 2), (2, 2,
 INSERT INTO symbol VALUES(1, 0, 'write_result', 4, 'src/pool.c', 88),
 	(2, 0, 'store', NULL, 'src/pool.c', 10), (2, 1, 'storage_main', 30, 'src/pool.c', 120),
 	(3, 0, NULL, NULL, NULL, NULL);
-INSERT INTO probe VALUES(0, 'submit_compute', 1, 1, 1, 0, 0, 0, 0), (1, 'process', 1, 1, 1, 1, 0, 0, 0),
-	(2, 'submit_storage', 1, 1, 1, 0, 0, 0, 0), (3, 'write_result', 1, 1, 1, 1, 0, 0, 1);
+INSERT INTO probe VALUES(0, 'submit_compute', 1, 1, 1, 0, 0, 0, 0, 2), (1, 'process', 1, 1, 1, 1, 0, 0, 0, 1),
+	(2, 'submit_storage', 1, 1, 1, 0, 0, 0, 0, 2), (3, 'write_result', 1, 1, 1, 1, 0, 0, 1, 1);
