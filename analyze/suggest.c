@@ -65,15 +65,14 @@ static void print_members(const struct suggesting *x, struct cw_text *t, const c
 	}
 }
 
-/* The recorder looks for functions in the program itself, where nothing else is said. */
-static void print_module(const struct suggesting *x, struct cw_text *t, uint32_t node)
+/* As options name it: the recorder looks in the program itself, where nothing else is said. */
+static void print_option(const struct suggesting *x, struct cw_text *t, const struct cw_sg_pair *p)
 {
-	const char *module = module_of(x, node);
+	const char *from = module_of(x, p->source), *to = module_of(x, p->target);
 
-	if (!module)
-		return;
-	cw_line_begin(t, 2, CW_DIM, "%s is in %s: to record it, write %s:%s", function_of(x, node),
-		      module, module, function_of(x, node));
+	cw_line_begin(t, 2, CW_PLAIN, "--async-hop %s%s%s,%u,%s%s%s,%u", from ?: "",
+		      from ? ":" : "", function_of(x, p->source), cw_sg_arg_of(p->source), to ?: "",
+		      to ? ":" : "", function_of(x, p->target), cw_sg_arg_of(p->target));
 	cw_line_end(t);
 }
 
@@ -88,11 +87,7 @@ static void print_group(const struct suggesting *x, struct cw_text *t, size_t i)
 		      cw_sg_arg_of(p->target));
 	cw_field(t, CW_PLAIN, "score=%.2f", g->score);
 	cw_line_end(t);
-	cw_line_begin(t, 2, CW_PLAIN, "--async-hop %s,%u,%s,%u", function_of(x, p->source),
-		      cw_sg_arg_of(p->source), function_of(x, p->target), cw_sg_arg_of(p->target));
-	cw_line_end(t);
-	print_module(x, t, p->source);
-	print_module(x, t, p->target);
+	print_option(x, t, p);
 	cw_line_begin(t, 2, CW_PLAIN, "matched=%s", cw_number(a, p->n));
 	cw_field(t, CW_PLAIN, "of %s source calls (%.0f %%)", cw_number(a, calls_of(x, p->source)),
 		 100 * g->share_source);
@@ -321,10 +316,14 @@ static int fill(const struct suggesting *x, sqlite3 *db)
 	return err;
 }
 
+#define OPTION \
+	" printf('--async-hop %s%s,%d,%s%s,%d', source_module || ':', source, source_arg," \
+	" target_module || ':', target, target_arg)"
+
 static const char json_query[] =
 	"SELECT json_object('type', 'suggestion', 'rank', rank, 'stage', stage, 'source', source,"
-	" 'source_arg', source_arg, 'target', target, 'target_arg', target_arg, 'option',"
-	" printf('--async-hop %s,%d,%s,%d', source, source_arg, target, target_arg), 'score',"
+	" 'source_arg', source_arg, 'target', target, 'target_arg', target_arg, 'option'," OPTION
+	", 'score',"
 	" round(score, 4), "
 	"'matched', matched, 'source_calls', source_calls, 'target_calls',"
 	" target_calls, 'keys', keys, 'woken', woken, 'delay_median_ns', delay_median_ns,"
@@ -335,9 +334,7 @@ static const char json_query[] =
 	" 'source_module', source_module, 'target_module', target_module)"
 	" FROM temp.suggestion s ORDER BY rank";
 
-static const char csv_query[] = "SELECT *, printf('--async-hop %s,%d,%s,%d', source, source_arg, "
-				"target, target_arg) AS option"
-				" FROM temp.suggestion ORDER BY rank";
+static const char csv_query[] = "SELECT *," OPTION " AS option FROM temp.suggestion ORDER BY rank";
 
 static int print_rows(sqlite3 *db, enum cw_format format, FILE *out)
 {

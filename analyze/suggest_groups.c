@@ -12,7 +12,7 @@
 #define MIN_CROSSINGS 3    /* fewer are chance */
 #define MIN_KEYS      3    /* fewer are constants: a queue, a lock, a configuration */
 #define MIN_BEST      0.7  /* of the calls of one side, at least, are part of the handoff */
-#define MIN_PRODUCT   0.1  /* both sides' shares multiplied */
+#define MIN_PRODUCT   0.25 /* both sides' shares multiplied */
 #define MIN_SMALL     0.8  /* of both sides, when keys are small numbers, which meet by chance */
 #define SMALL_KEYS    8    /* and so many of them */
 #define MAX_SYMMETRIC 0.5  /* in which both threads do the same with the value */
@@ -25,8 +25,9 @@
 struct deciding {
 	const struct cw_sg_data *d;
 	const struct cw_sg_stats *s;
-	bool *explained; /* by crossing */
-	bool *ours;      /* by crossing: of the group that is being made */
+	bool *explained;         /* by crossing */
+	bool *ours;              /* by crossing: of the group that is being made */
+	uint64_t *given, *taken; /* by function: of its calls, those in a group already */
 	struct cw_sg_groups *out;
 	struct cw_sg_groups same;     /* other keys of the same handings over */
 	struct cw_sg_groups rejected; /* what looked like one, and is none */
@@ -52,6 +53,11 @@ static size_t samples(const struct cw_sg_pair *p)
 	return p->n < CW_SG_SAMPLES ? p->n : CW_SG_SAMPLES;
 }
 
+static bool same_thread(const struct deciding *x, uint32_t i, uint32_t k)
+{
+	return x->d->calls[i].utid == x->d->calls[k].utid;
+}
+
 /* ---- one pair -----------------------------------------------------------------------------------
  */
 
@@ -65,12 +71,31 @@ static double work_ratio(const struct deciding *x, const struct cw_sg_pair *p)
 	return (target + 1) / (source + 1);
 }
 
+/* The same nodes the other way round; NULL when there is no such pair. */
+static const struct cw_sg_pair *reverse_of(const struct deciding *x, const struct cw_sg_pair *p)
+{
+	for (size_t i = 0; i < x->s->npairs; i++)
+		if (x->s->pairs[i]->source == p->target && x->s->pairs[i]->target == p->source)
+			return x->s->pairs[i];
+	return NULL;
+}
+
+/* Did nothing go on in its process before the capture began? */
+static bool is_fresh(const struct deciding *x, const struct cw_sg_pair *p)
+{
+	for (size_t i = 0; i < x->d->nfresh; i++)
+		if (x->d->fresh[i] == x->d->calls[p->sources[0]].upid)
+			return true;
+	return false;
+}
+
 /*
  * Memory that is freed and used again goes from the last target to the first source. It shows in
- * where values come up first: where they are made, not where they end.
+ * where values come up first: where they are made, not where they end. And in who wakes whom.
  */
 static bool is_reuse(const struct deciding *x, const struct cw_sg_pair *p)
 {
+	const struct cw_sg_pair *back = reverse_of(x, p);
 	uint64_t source = x->s->born_late[p->source], target = x->s->born_late[p->target];
 
 	if (source + target < MIN_KEYS) {
@@ -79,6 +104,8 @@ static bool is_reuse(const struct deciding *x, const struct cw_sg_pair *p)
 	}
 	if (target <= source || 3 * target < p->keys)
 		return false;
+	if (is_fresh(x, p) || (back && back->woken >= MIN_CROSSINGS && back->woken > 4 * p->woken))
+		return true;
 	/* With a capture that began while everything was queued it is the other way round. */
 	return work_ratio(x, p) < MUCH_MORE;
 }
@@ -133,14 +160,19 @@ static bool is_signal(const struct deciding *x, const struct cw_sg_pair *p)
 	return false;
 }
 
+/* The part n of all calls but those that are explained. */
+static double share(uint64_t n, uint64_t calls, uint64_t explained)
+{
+	return calls > n + explained ? (double)n / (double)(calls - explained) : 1;
+}
+
 /* A score from 0 to 1 over n of its crossings; 0: this is no handoff. */
 static double judge(const struct deciding *x, const struct cw_sg_pair *p, uint64_t n)
 {
 	const struct cw_sg_probe *source = probe_of(x, p->source), *target = probe_of(x, p->target);
-	double s = (double)n / (double)source->calls, t = (double)n / (double)target->calls, score;
+	double s = share(n, x->s->uses[p->source], x->given[cw_sg_probe_of(p->source)]);
+	double t = share(n, x->s->uses[p->target], x->taken[cw_sg_probe_of(p->target)]), score;
 
-	s = s > 1 ? 1 : s;
-	t = t > 1 ? 1 : t;
 	if (n < MIN_CROSSINGS || p->keys < MIN_KEYS || fmax(s, t) < MIN_BEST || s * t < MIN_PRODUCT)
 		return 0;
 	if ((double)p->symmetric > MAX_SYMMETRIC * (double)p->n || 2 * p->first < p->n)
@@ -239,6 +271,23 @@ static bool is_kept(const struct deciding *x, struct cw_sg_pair *p)
 	return p->kept == 2;
 }
 
+/* Does each thread always get the same value, again and again? That is its queue, not its work. */
+static bool is_queue(const struct deciding *x, const struct cw_sg_pair *p)
+{
+	const struct cw_sg_call *calls = x->d->calls;
+	uint32_t to = p->target % CW_NARGS;
+	size_t n = samples(p);
+
+	if (4 * p->keys > p->n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (same_thread(x, p->targets[i], p->targets[k]) &&
+			    calls[p->targets[i]].args[to] != calls[p->targets[k]].args[to])
+				return false;
+	return true;
+}
+
 static const struct cw_sg_pair *best(const struct deciding *x, double *score)
 {
 	const struct cw_sg_pair *found = NULL;
@@ -250,7 +299,7 @@ static const struct cw_sg_pair *best(const struct deciding *x, double *score)
 
 		now = floor(now / STEP + 0.001) * STEP;
 		if (now > 0 && (now > *score || (found && now == *score && rather(x, p, found))) &&
-		    !is_kept(x, p)) {
+		    !is_kept(x, p) && !is_queue(x, p)) {
 			*score = now;
 			found = p;
 		}
@@ -325,7 +374,8 @@ static bool sources_within(const struct deciding *x, const struct cw_sg_pair *p,
 
 /*
  * Is it the same handing over, seen by another value: a number beside a pointer, the node of a
- * list, or what lay in registers? The same thread gave, and one target is inside the other.
+ * list, the queue, or what lay in registers? The same thread gave it to the same one, and one
+ * source or one target is inside the other.
  */
 static bool coincide(const struct deciding *x, const struct cw_sg_pair *p,
 		     const struct cw_sg_pair *q)
@@ -334,8 +384,10 @@ static bool coincide(const struct deciding *x, const struct cw_sg_pair *p,
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < m; k++)
-			if (cw_sg_nested(x->d, p->targets[i], q->targets[k]) &&
-			    x->d->calls[p->sources[i]].utid == x->d->calls[q->sources[k]].utid) {
+			if (same_thread(x, p->sources[i], q->sources[k]) &&
+			    same_thread(x, p->targets[i], q->targets[k]) &&
+			    (cw_sg_nested(x->d, p->targets[i], q->targets[k]) ||
+			     cw_sg_nested(x->d, p->sources[i], q->sources[k]))) {
 				same++;
 				break;
 			}
@@ -447,6 +499,13 @@ static void find_stages(struct deciding *x)
 		}
 }
 
+static void accept(struct deciding *x, const struct cw_sg_pair *p, double score)
+{
+	add_group(x, x->out, &x->room, p, score);
+	x->given[cw_sg_probe_of(p->source)] += p->n;
+	x->taken[cw_sg_probe_of(p->target)] += p->n;
+}
+
 void cw_sg_group(struct cw_sg_groups *out, const struct cw_sg_data *d, const struct cw_sg_stats *s)
 {
 	struct deciding x = {.d = d, .s = s, .out = out};
@@ -456,13 +515,15 @@ void cw_sg_group(struct cw_sg_groups *out, const struct cw_sg_data *d, const str
 	memset(out, 0, sizeof(*out));
 	x.explained = cw_zalloc(s->ncrossings + 1);
 	x.ours = cw_zalloc(s->ncrossings + 1);
+	x.given = cw_zalloc((d->nprobes + 1) * sizeof(*x.given));
+	x.taken = cw_zalloc((d->nprobes + 1) * sizeof(*x.taken));
 	while ((p = best(&x, &score))) {
 		if (is_reuse(&x, p) || is_signal(&x, p) || is_known(&x, p))
 			add_group(&x, &x.rejected, &x.rejected_room, p, score);
 		else if (is_same(&x, p))
 			add_group(&x, &x.same, &x.same_room, p, score);
 		else if (!is_companion(&x, p))
-			add_group(&x, out, &x.room, p, score);
+			accept(&x, p, score);
 		mark(x.explained, p, true);
 	}
 	find_stages(&x);
@@ -470,6 +531,8 @@ void cw_sg_group(struct cw_sg_groups *out, const struct cw_sg_data *d, const str
 	cw_sg_groups_free(&x.rejected);
 	free(x.explained);
 	free(x.ours);
+	free(x.given);
+	free(x.taken);
 }
 
 void cw_sg_groups_free(struct cw_sg_groups *out)

@@ -13,7 +13,8 @@
 static const char probe_query[] =
 	"SELECT p.probe_id, p.function, count(s.slice_id), count(DISTINCT s.utid),"
 	" coalesce(avg(s.oncpu_ns), avg(s.dur), -1),"
-	" CASE WHEN m.path NOT IN (SELECT exe FROM process WHERE exe IS NOT NULL) THEN m.name END"
+	" CASE WHEN m.path NOT IN (SELECT exe FROM process WHERE exe IS NOT NULL) THEN m.name END,"
+	" p.parameters"
 	" FROM probe p LEFT JOIN module m USING(module_id) JOIN (SELECT * FROM slice"
 	" ORDER BY slice_id LIMIT ?1) s USING(probe_id) GROUP BY p.probe_id ORDER BY p.probe_id";
 
@@ -22,6 +23,12 @@ static const char call_query[] =
 	" s.arg4, s.arg5, s.arg6, s.arg7, s.arg8, s.ts + s.dur FROM slice s JOIN thread t "
 	"USING(utid)"
 	" ORDER BY s.slice_id LIMIT ?1";
+
+/* Nothing was under way in a process whose threads, but for the main one, all began later. */
+static const char fresh_query[] =
+	"SELECT p.upid FROM process p JOIN thread t USING(upid) WHERE t.tid <> p.pid AND p.traced"
+	" GROUP BY 1 HAVING min(t.start_boottime) - coalesce((SELECT CAST(value AS INTEGER)"
+	" FROM capture_info WHERE key = 'boottime_offset_ns'), 0) > min(p.start_ts)";
 
 static const char waking_query[] =
 	"SELECT e.waking_ts, e.utid, k.utid FROM episode e JOIN waker k USING(waker_id)"
@@ -93,6 +100,10 @@ static int probe_row(struct cw_sg_data *d, sqlite3_stmt *s)
 	p->calls = (uint64_t)sqlite3_column_int64(s, 2);
 	p->threads = (uint64_t)sqlite3_column_int64(s, 3);
 	p->cost_ns = sqlite3_column_double(s, 4);
+	/* What the registers of further ones hold was left there by something else. */
+	p->nargs = CW_NARGS;
+	if (sqlite3_column_type(s, 6) != SQLITE_NULL && sqlite3_column_int(s, 6) < CW_NARGS)
+		p->nargs = (unsigned)sqlite3_column_int(s, 6);
 	if (sqlite3_column_text(s, 5))
 		p->module = cw_strndup((const char *)sqlite3_column_text(s, 5),
 				       (size_t)sqlite3_column_bytes(s, 5));
@@ -148,7 +159,7 @@ static int call_row(struct cw_sg_data *d, sqlite3_stmt *s)
 	c->upid = (uint32_t)sqlite3_column_int64(s, 4);
 	if (sqlite3_column_type(s, 5) != SQLITE_NULL)
 		c->parent = call_number(d, d->ids, sqlite3_column_int64(s, 5));
-	for (int i = 0; i < CW_NARGS; i++)
+	for (int i = 0; i < (int)d->probes[probe].nargs; i++)
 		c->args[i] = (uint64_t)sqlite3_column_int64(s, 6 + i);
 	c->end_ts = sqlite3_column_int64(s, 6 + CW_NARGS); /* NULL is 0 */
 	d->ids[d->ncalls++] = sqlite3_column_int64(s, 0);
@@ -166,6 +177,13 @@ static int waking_row(struct cw_sg_data *d, sqlite3_stmt *s)
 	return 0;
 }
 
+static int fresh_row(struct cw_sg_data *d, sqlite3_stmt *s)
+{
+	ADD(d->fresh, d->nfresh);
+	d->fresh[d->nfresh++] = (uint32_t)sqlite3_column_int64(s, 0);
+	return 0;
+}
+
 int cw_sg_load(struct cw_sg_data *d, sqlite3 *db)
 {
 	int err;
@@ -176,6 +194,8 @@ int cw_sg_load(struct cw_sg_data *d, sqlite3 *db)
 		err = read_rows(db, call_query, call_row, d);
 	if (!err)
 		err = read_rows(db, waking_query, waking_row, d);
+	if (!err)
+		err = read_rows(db, fresh_query, fresh_row, d);
 	d->cut = cw_query_int(db, "SELECT count(*) FROM slice", 0) > CW_SG_CALLS;
 	return err;
 }
@@ -190,6 +210,7 @@ void cw_sg_data_free(struct cw_sg_data *d)
 	free(d->calls);
 	free(d->ids);
 	free(d->wakings);
+	free(d->fresh);
 	memset(d, 0, sizeof(*d));
 }
 

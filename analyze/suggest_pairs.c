@@ -212,10 +212,10 @@ static void support(struct counting *c, const struct value *v, uint32_t f, uint3
 	p->first += first;
 	p->small += v->value < CW_SG_SMALL;
 	p->symmetric += before && c->d->calls[before->call - 1].utid == from->utid;
-	/* Only a waking since what the thread did before has to do with this. */
-	if (w && w->waker == from->utid && w->ts > c->called[to->utid]) {
+	if (w && w->waker == from->utid) {
 		p->woken += w->ts >= from->ts;
-		p->too_late += w->ts < from->ts;
+		/* One before what the thread did last has nothing to do with this. */
+		p->too_late += w->ts < from->ts && w->ts > c->called[to->utid];
 	}
 	note_key(p, v->value);
 	cw_reserve(p->crossings, p->ncrossings, p->room);
@@ -327,6 +327,7 @@ static void one_call(struct counting *c, uint32_t i)
 
 		if (!value)
 			continue;
+		c->s->uses[node]++;
 		shared = shared_of(c, call->upid, value);
 		if (!shared->several || shared->sync)
 			continue;
@@ -375,6 +376,7 @@ void cw_sg_count(struct cw_sg_stats *s, const struct cw_sg_data *d)
 	struct counting c = {.d = d, .s = s};
 
 	memset(s, 0, sizeof(*s));
+	s->uses = cw_zalloc((d->nprobes * CW_NARGS + 1) * sizeof(*s->uses));
 	s->born = cw_zalloc((d->nprobes * CW_NARGS + 1) * sizeof(*s->born));
 	s->born_late = cw_zalloc((d->nprobes * CW_NARGS + 1) * sizeof(*s->born_late));
 	for (size_t i = 0; i < d->ncalls; i++)
@@ -407,6 +409,7 @@ void cw_sg_stats_free(struct cw_sg_stats *s)
 		free(cw_container(s->pairs[i], struct pair_node, pair));
 	}
 	free(s->pairs);
+	free(s->uses);
 	free(s->born);
 	free(s->born_late);
 	memset(s, 0, sizeof(*s));

@@ -44,6 +44,7 @@ struct cw_sg_probe {
 	enum cw_sg_kind kind;
 	uint64_t calls;
 	uint64_t threads; /* that called it */
+	unsigned nargs;   /* arguments that it may have */
 	double cost_ns;   /* average time on a CPU, or else duration; negative unknown */
 };
 
@@ -61,6 +62,8 @@ struct cw_sg_data {
 	size_t ncalls;
 	struct cw_sg_waking *wakings; /* in the order of time */
 	size_t nwakings;
+	uint32_t *fresh; /* processes whose threads all began within the capture */
+	size_t nfresh;
 	bool cut; /* the capture has more calls */
 };
 
@@ -70,7 +73,7 @@ struct cw_sg_pair {
 	uint64_t n;
 	uint64_t first;     /* target was where the other thread passed it first */
 	uint64_t symmetric; /* the first thread had been the one to pass it to target, too */
-	uint64_t woken;     /* the first thread woke the other one, after source was entered */
+	uint64_t woken;     /* the first thread woke the other one, between source and target */
 	uint64_t too_late;  /* ... before source was entered */
 	uint64_t small;     /* the value was a small number */
 	uint64_t keys;      /* distinct values; an estimate above some hundred */
@@ -87,6 +90,8 @@ struct cw_sg_pair {
 struct cw_sg_stats {
 	struct cw_sg_pair **pairs;
 	size_t npairs;
+	/* By node: calls in which it is not 0. */
+	uint64_t *uses;
 	/* By node: values first passed to it, before they first changed hands; of those the ones
 	 * that came up late, when what was under way as the capture began is over. */
 	uint64_t *born, *born_late;

@@ -7,7 +7,7 @@ run_case pigz
 # Of two handoffs that one buffer goes through, suggest cannot always tell which is which when pigz had to
 # share the CPUs: the text is asked of the first run, of three, that shows it.
 for _ in 1 2; do
-	grep -qxF -- "  --async-hop readn,2,crc32_z,2" "$log" && break
+	grep -qxF -- "  --async-hop readn,2,libz.so.1:crc32_z,2" "$log" && break
 	rm -rf "$work"
 	run_case pigz
 done
@@ -18,7 +18,7 @@ blocks=$(((64000000 + 131071) / 131072))
 expect "the input is what the text says" "$(stat -c %s "$work/numbers.txt")" 64000000
 gzip -dc "$work/numbers.txt.gz" | cmp - "$work/numbers.txt" || fail "pigz's output is not its input"
 
-suggested "readn,2,crc32_z,2"
+suggested "readn,2,libz.so.1:crc32_z,2"
 expect "read to compressed: chains" "$(ask pigz.cwc "SELECT count(*) FROM chain WHERE complete" "${read[@]}")" $blocks
 told "$blocks chains for $blocks blocks"
 expect "read to compressed: ambiguous" \

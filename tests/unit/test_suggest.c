@@ -168,12 +168,13 @@ static void test_modules(void **state)
 	    "UPDATE probe SET module_id = iif(function IN ('run', 'inner'), 2, 1)");
 	tasks(20, 20);
 	text = suggested(CW_FORMAT_TEXT, 1);
-	has(text, "  run is in libq.so.1: to record it, write libq.so.1:run\n");
+	has(text, "\n  --async-hop submit,2,libq.so.1:run,1\n");
 	has(text, "target:\n  function: run\n  module: libq.so.1\n\nhops:\n  - source: submit\n"
 		  "    source_arg: 2\n    target: run\n    target_module: libq.so.1\n");
 	free(text);
 	text = suggested(CW_FORMAT_JSONL, 1);
 	has(text, "\"source_module\":null,\"target_module\":\"libq.so.1\"");
+	has(text, "\"option\":\"--async-hop submit,2,libq.so.1:run,1\"");
 	free(text);
 }
 
@@ -403,6 +404,128 @@ static void test_wait(void **state)
 	free(suggested(CW_FORMAT_TEXT, 0));
 }
 
+/* Registers beyond a function's parameters hold what was left there. */
+static void test_leftovers(void **state)
+{
+	char *text;
+
+	(void)state;
+	/* give_up has no arguments, but the register still holds what submit was called with. */
+	for (int i = 0; i < 40; i++) {
+		call(GIVE_UP, 1, 0, 0, key(i), 0);
+		call(SUBMIT, 1, 0, 0x1000000, 0, 7);
+		call(OTHER, 2, 0, key(i), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 1));
+	run("UPDATE probe SET parameters = 0 WHERE function = 'give_up'");
+	free(suggested(CW_FORMAT_TEXT, 0));
+	run("UPDATE probe SET parameters = 2 WHERE function = 'give_up'");
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, ",give_up,2,other,1,");
+	free(text);
+}
+
+/*
+ * A server of four workers, each with a queue of its own, that gets nodes from a list of free ones
+ * and gives them back: give_up(socket) with submit(queue, node), then run(socket) and free it.
+ */
+static void connections(int n)
+{
+	for (int i = 0; i < n; i++) {
+		int worker = i % 4, node = i % 8, s;
+
+		s = call(GIVE_UP, 1, 0, 20 + i % 8, 0, 0);
+		call(SUBMIT, 1, s, 0x3000000 + 64 * worker, key(node), 0);
+		run("INSERT OR IGNORE INTO waker(waker_id, utid, in_interrupt) VALUES(1, 1, 0);"
+		    "INSERT INTO episode(utid, ts, waking_ts, state, preempted, waker_id)"
+		    " VALUES(%d, %lld, %lld, 1, 0, 1)",
+		    2 + worker, (long long)now - 50, (long long)now + 1);
+		s = call(HANDLE, 2 + worker, 0, 5, 0x3000000 + 64 * worker, 0);
+		call(RUN, 2 + worker, s, 20 + i % 8, 0, 0);
+		call(TAKE2, 2 + worker, s, 7, key(node), 0);
+	}
+}
+
+static void test_free_list(void **state)
+{
+	char *text;
+
+	(void)state;
+	connections(100);
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, "\n1,0,give_up,1,run,1,");
+	free(text);
+	/* The work is dear on the side that makes it, as if all had been queued at the begin. */
+	run("UPDATE slice SET dur = 50 WHERE probe_id = %d", SUBMIT);
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, "\n1,0,give_up,1,run,1,");
+	free(text);
+}
+
+/* What a thread's queue is called is no work that it gets. */
+static void test_own_queue(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		call(SUBMIT, 1, 0, 0x3000000 + 64 * (i % 4), 0, 0);
+		call(RUN, 2 + i % 4, 0, 5, 0x3000000 + 64 * (i % 4), 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+}
+
+/* In a process that began within the capture nothing was queued before. */
+static void test_fresh(void **state)
+{
+	static const char *const starts[] = {"NULL", "5", "2000"};
+
+	(void)state;
+	/* The pool of structs comes up in run first, which is much dearer than take. */
+	for (int i = 0; i < 100; i++) {
+		call(RUN, 1, 0, key(i % 8), 0, 0);
+		call(TAKE, 2, 0, key(i % 8), 0, 0);
+	}
+	run("UPDATE slice SET dur = 90 WHERE probe_id = %d", RUN);
+	run("UPDATE process SET start_ts = 10; UPDATE thread SET tid = 50 WHERE utid = 1;"
+	    "INSERT INTO capture_info VALUES('boottime_offset_ns', '1000')");
+	for (int i = 0; i < 3; i++) {
+		char *text;
+
+		run("UPDATE thread SET start_boottime = %s WHERE tid <> 50", starts[i]);
+		text = suggested(CW_FORMAT_CSV, 1);
+		has(text, i < 2 ? ",take,1,run,1," : ",run,1,take,1,");
+		free(text);
+	}
+}
+
+/* One function that serves two targets: each is judged by the calls that are left. */
+static void test_two_targets(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 120; i++) {
+		call(SUBMIT, 1, 0, 0x1000000, key(i), 0);
+		call(i % 6 ? RUN : TAKE, i % 6 ? 2 : 3, 0, key(i), 0, 0);
+	}
+	text = suggested(CW_FORMAT_CSV, 2);
+	has(text, ",submit,2,run,1,");
+	has(text, ",submit,2,take,1,");
+	free(text);
+}
+
+/* A call without a key says nothing of how often a key is handed over. */
+static void test_no_key(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		call(SUBMIT, 1, 0, 0, key(i), 0);
+		for (int k = 0; k < 5; k++)
+			call(RUN, 2, 0, 0, 0, 0);
+		call(RUN, 2, 0, key(i), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +542,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_thin_evidence, begin, end),
 		cmocka_unit_test_setup_teardown(test_small_numbers, begin, end),
 		cmocka_unit_test_setup_teardown(test_wait, begin, end),
+		cmocka_unit_test_setup_teardown(test_leftovers, begin, end),
+		cmocka_unit_test_setup_teardown(test_free_list, begin, end),
+		cmocka_unit_test_setup_teardown(test_own_queue, begin, end),
+		cmocka_unit_test_setup_teardown(test_fresh, begin, end),
+		cmocka_unit_test_setup_teardown(test_two_targets, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_key, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
