@@ -49,14 +49,18 @@ static bool expand(struct sink *s, const char *name, int options)
 	return true;
 }
 
-char *cw_cxx_demangle(const char *name, bool params)
+static char *demangle(const char *name, int options)
 {
 	struct sink s;
 
-	if (!cw_cxx_is_mangled(name) || strlen(name) > CW_CXX_LONGEST ||
-	    !expand(&s, name, params ? DMGL_PARAMS | DMGL_ANSI : 0))
+	if (!cw_cxx_is_mangled(name) || strlen(name) > CW_CXX_LONGEST || !expand(&s, name, options))
 		return NULL;
 	return strdup(s.text);
+}
+
+char *cw_cxx_demangle(const char *name, bool params)
+{
+	return demangle(name, params ? DMGL_PARAMS | DMGL_ANSI : 0);
 }
 
 static void drop_blanks(char *to, const char *from, size_t size)
@@ -125,32 +129,78 @@ static void find_hint(struct cw_cxx_query *q)
 		memcpy(q->hint, last, len + 1);
 }
 
+/* Cut what follows the parameters of a method, when s has parameters and no blanks. */
+static void drop_qualifiers(char *s)
+{
+	static const char *const words[] = {"const", "volatile", "&"};
+	size_t len = strlen(s), i = 0;
+
+	while (i < sizeof(words) / sizeof(words[0])) {
+		size_t n = strlen(words[i]);
+
+		if (len > n && !strcmp(s + len - n, words[i])) {
+			s[len -= n] = '\0';
+			i = 0;
+		} else {
+			i++;
+		}
+	}
+}
+
+static bool has_parameters(const char *text)
+{
+	char bare[256];
+
+	memcpy(bare, text, strlen(text) + 1);
+	drop_qualifiers(bare);
+	if (bare[strlen(bare) - 1] != ')')
+		return false;
+	return !strstr(bare, "operator()") || strstr(bare, "operator()(");
+}
+
 bool cw_cxx_query_init(struct cw_cxx_query *q, const char *text)
 {
 	memset(q, 0, sizeof(*q));
 	if (!*text || strlen(text) >= sizeof(q->text) || cw_cxx_is_mangled(text))
 		return false;
 	drop_blanks(q->text, text, sizeof(q->text));
-	q->params = q->text[strlen(q->text) - 1] == ')' && !strstr(q->text, "operator()");
-	if (strstr(q->text, "operator()("))
-		q->params = true;
+	q->params = has_parameters(q->text);
 	find_hint(q);
 	return true;
 }
 
+/* With parameters: the method's qualifiers may be left out. */
+static bool matches_with(const struct cw_cxx_query *q, const char *mangled, int options)
+{
+	char *name = demangle(mangled, DMGL_PARAMS | DMGL_ANSI | options);
+	bool same = false;
+
+	if (name) {
+		drop_blanks(name, name, strlen(name) + 1);
+		same = !strcmp(name, q->text);
+		drop_qualifiers(name);
+		same |= !strcmp(name, q->text);
+	}
+	free(name);
+	return same;
+}
+
 bool cw_cxx_matches(const struct cw_cxx_query *q, const char *mangled)
 {
-	char *name = NULL;
+	char *name;
 	bool same;
 
 	if (q->hint[0] && !strstr(mangled, q->hint))
 		return false;
-	name = cw_cxx_demangle(mangled, q->params);
+	/* Of templates the return type is a part of the name, and may be left out. */
+	if (q->params)
+		return matches_with(q, mangled, 0) || matches_with(q, mangled, DMGL_RET_DROP);
+	name = cw_cxx_demangle(mangled, false);
 	if (!name)
 		return false;
 	drop_blanks(name, name, strlen(name) + 1);
 	same = !strcmp(name, q->text);
-	if (!same && !q->params) {
+	if (!same) {
 		drop_arguments(name);
 		same = !strcmp(name, q->text);
 	}

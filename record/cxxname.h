@@ -21,7 +21,8 @@ char *cw_cxx_demangle(const char *name, bool params);
 struct cw_cxx_query {
 	char text[256]; /* as asked for, without blanks */
 	char hint[128]; /* letters that a mangled name must hold to match; may be empty */
-	bool params;    /* the text names parameters: one overload is meant */
+	bool params;    /* the text names parameters: one overload is meant, or two that differ in
+			   const */
 };
 
 /* Prepare a search for a readable name; false when text cannot be one (too long, mangled). */
@@ -29,7 +30,8 @@ bool cw_cxx_query_init(struct cw_cxx_query *q, const char *text);
 
 /*
  * Whether the mangled name is what q asks for. Without parameters any overload matches, and
- * template arguments and ABI tags may be left out.
+ * template arguments and ABI tags may be left out; with them, a method's qualifiers and a
+ * template's return type.
  */
 bool cw_cxx_matches(const struct cw_cxx_query *q, const char *mangled);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cxxname.h"
+#include "debugfile.h"
 #include "elffile.h"
 #include "patterns.h"
 #include "resolve.h"
@@ -81,13 +82,16 @@ static bool take(void *arg, const char *name, const GElf_Sym *sym, size_t index)
 
 static int match_in(struct names *l, const struct cw_target_file *f, char *err)
 {
+	struct cw_debug_file debug;
 	Elf *elf;
 	int rc = cw_elf_open(&elf, f->fd, f->path, err);
 
 	if (rc)
 		return rc;
 	l->naddrs = 0;
-	cw_elf_each_func(elf, SHT_SYMTAB, take, l);
+	cw_debug_file_open(&debug, elf, f->fd, f->path);
+	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, take, l);
+	cw_debug_file_close(&debug);
 	cw_elf_each_func(elf, SHT_DYNSYM, take, l);
 	elf_end(elf);
 	return 0;

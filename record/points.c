@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "mapped.h"
 #include "patterns.h"
 #include "points.h"
+#include "runtime.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static const struct cw_elf_file *keep_file(struct cw_points *p, const struct cw_
 	if (!f)
 		return NULL;
 	*f = (struct cw_elf_file){fcntl(from->fd, F_DUPFD_CLOEXEC, 3), strdup(from->path),
-				  from->dev, from->ino};
+				  from->dev, from->ino, cw_runtime_forbids_returns(from->fd)};
 	p->files[p->nfiles++] = f;
 	return f->path ? f : NULL;
 }
@@ -72,31 +72,6 @@ static int rename_module(struct cw_plan *plan, const char *from, const char *to)
 	return rc;
 }
 
-/* Programs of the Go runtime move their stacks, and a hijacked return address kills them then. */
-static bool moves_stacks(int fd)
-{
-	Elf *elf;
-	Elf_Scn *scn = NULL;
-	size_t shstr;
-	bool go = false;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!elf)
-		return false;
-	if (!elf_getshdrstrndx(elf, &shstr)) {
-		while (!go && (scn = elf_nextscn(elf, scn))) {
-			Elf64_Shdr *sh = elf64_getshdr(scn);
-			const char *name = sh ? elf_strptr(elf, shstr, sh->sh_name) : NULL;
-
-			go = name &&
-			     (!strcmp(name, ".note.go.buildid") || !strcmp(name, ".gopclntab"));
-		}
-	}
-	elf_end(elf);
-	return go;
-}
-
 /* ---- functions ------------------------------------------------------------------------------- */
 
 static struct cw_point *new_point(struct cw_points *p)
@@ -126,12 +101,12 @@ static int resolve(struct cw_point *pt, const struct cw_plan_func *pf, char *err
 
 static int check_return(const struct cw_point *pt, bool force_return, char *err)
 {
-	if (!pt->ret || force_return || !moves_stacks(pt->file->fd))
+	if (!pt->ret || force_return || !pt->file->no_returns)
 		return 0;
 	snprintf(err, CW_ERR,
-		 "%s is a Go program: a return probe would corrupt its moving stacks; leave --ret "
-		 "and --time away, or insist with --force-return-probes",
-		 pt->file->path);
+		 "%s is %s; record entries only (without --ret, --time and hops), or insist with "
+		 "--force-return-probes",
+		 pt->file->path, pt->file->no_returns);
 	return -EOPNOTSUPP;
 }
 

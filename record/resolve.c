@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cxxname.h"
+#include "debugfile.h"
 #include "elffile.h"
 #include "nearest.h"
 #include "resolve.h"
@@ -28,6 +29,7 @@ struct match {
 
 struct search {
 	Elf *elf;
+	struct cw_debug_file debug; /* has the .symtab that elf was stripped of */
 	const char *path;
 	const char *symbol;  /* as asked for */
 	char base[512];      /* symbol without its version */
@@ -35,6 +37,7 @@ struct search {
 	struct cw_cxx_query query;
 	bool cxx; /* comparing readable names with query */
 	Elf_Data *versym;
+	bool versions; /* the file defines versions, so that a symbol without has none */
 	struct match matches[MAX_MATCHES];
 	size_t n;
 	size_t total; /* matches, those beyond MAX_MATCHES included */
@@ -160,7 +163,7 @@ static bool compare(void *arg, const char *name, const GElf_Sym *sym, size_t ind
 	if (!same_name(s, name, len))
 		return true;
 	version = symbol_version(s, name, index, &old);
-	if (s->version && version && strcmp(version, s->version) != 0) {
+	if (s->version && (version ? strcmp(version, s->version) != 0 : s->versions)) {
 		s->other_version = true;
 		return true;
 	}
@@ -170,13 +173,20 @@ static bool compare(void *arg, const char *name, const GElf_Sym *sym, size_t ind
 	return true;
 }
 
+/* The file that has the .symtab. */
+static Elf *full_table(const struct search *s)
+{
+	return s->debug.elf ? s->debug.elf : s->elf;
+}
+
 static void search_tables(struct search *s)
 {
 	GElf_Shdr shdr;
 	Elf_Scn *scn;
 
 	s->versym = NULL;
-	cw_elf_each_func(s->elf, SHT_SYMTAB, compare, s);
+	s->versions = cw_elf_section(s->elf, SHT_GNU_verdef, NULL, &shdr);
+	cw_elf_each_func(full_table(s), SHT_SYMTAB, compare, s);
 	scn = cw_elf_section(s->elf, SHT_GNU_versym, NULL, &shdr);
 	s->versym = scn ? elf_getdata(scn, NULL) : NULL;
 	cw_elf_each_func(s->elf, SHT_DYNSYM, compare, s);
@@ -233,14 +243,15 @@ static int say_none(struct search *s, char *err)
 		return -ENOENT;
 	}
 	cw_nearest_init(&s->nearest, s->base);
-	cw_elf_each_func(s->elf, SHT_SYMTAB, suggest, s);
+	cw_elf_each_func(full_table(s), SHT_SYMTAB, suggest, s);
 	cw_elf_each_func(s->elf, SHT_DYNSYM, suggest, s);
 	add(err, "%s has no function %s", s->path, s->symbol);
 	if (!s->nearest.n) {
 		GElf_Shdr shdr;
 
-		if (!cw_elf_section(s->elf, SHT_SYMTAB, NULL, &shdr))
-			add(err, ": it is stripped, so only exported functions have names;"
+		if (!cw_elf_section(full_table(s), SHT_SYMTAB, NULL, &shdr))
+			add(err, ": it is stripped, so only exported functions have names,"
+				 " and its separate debug file was not found;"
 				 " give the file offset as +0xOFFSET");
 		return -ENOENT;
 	}
@@ -349,6 +360,7 @@ static void search_free(struct search *s)
 		return;
 	for (i = 0; i < s->n; i++)
 		free(s->matches[i].name);
+	cw_debug_file_close(&s->debug);
 	elf_end(s->elf);
 	free(s);
 }
@@ -369,6 +381,7 @@ static int search_file(struct search **out, int fd, const char *path, const char
 	rc = cw_elf_open(&s->elf, fd, path, err);
 	if (rc)
 		return rc;
+	cw_debug_file_open(&s->debug, s->elf, fd, path);
 	search_tables(s);
 	if (!s->n && cw_cxx_query_init(&s->query, s->base)) {
 		s->cxx = true;
@@ -440,6 +453,7 @@ static bool surround(void *arg, const char *name, const GElf_Sym *sym, size_t in
 int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func *out, char *err)
 {
 	struct around a = {0};
+	struct cw_debug_file debug;
 	Elf *elf;
 	int rc;
 
@@ -453,7 +467,9 @@ int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func 
 		rc = -ERANGE;
 		goto cleanup;
 	}
-	cw_elf_each_func(elf, SHT_SYMTAB, surround, &a);
+	cw_debug_file_open(&debug, elf, fd, path);
+	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, surround, &a);
+	cw_debug_file_close(&debug);
 	if (!a.found)
 		cw_elf_each_func(elf, SHT_DYNSYM, surround, &a);
 	out->value = a.found ? a.best.st_value : a.addr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/placement.o record/x86code.o record/resolve.o record/elffile.o */
+/* LINK: record/placement.o record/x86code.o record/resolve.o record/debugfile.o record/elffile.o */
 /* LINK: record/nearest.o record/cxxname.o */
 /*
  * Placement: hand-written code first, then what compilers really make. The latter runs here under

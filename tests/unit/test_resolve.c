@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/resolve.o record/elffile.o record/nearest.o record/cxxname.o */
+/* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o record/cxxname.o */
 /* Names to functions: the test's library is compiled here, so that every kind of symbol is known.
  */
 #include <setjmp.h>
@@ -31,6 +31,8 @@ static const char source[] =
 	"int only(int x) { return x * 5; }\n"
 	"int tmpl(int x) __asm__(\"_ZN2ns4tmplIiEEiT_\");\n"
 	"int tmpl(int x) { return x * 55; }\n"
+	"int get(int x) __asm__(\"_ZNK2ns3Box3getEi\");\n"
+	"int get(int x) { return x * 56; }\n"
 	"int cloned(int x) __asm__(\"cloned.constprop.0\");\n"
 	"int cloned(int x) { return x * 7; }\n"
 	"int llvm(int x) __asm__(\"thin.llvm.123\");\n"
@@ -182,6 +184,12 @@ static void test_cxx(void **state)
 	assert_int_equal(found("ns::Class::method(double)").value, nm("_ZN2ns5Class6methodEd"));
 	assert_int_equal(found("ns::tmpl<int>").value, nm("_ZN2ns4tmplIiEEiT_"));
 	assert_int_equal(found("ns::tmpl").value, nm("_ZN2ns4tmplIiEEiT_"));
+	assert_int_equal(found("ns::tmpl<int>(int)").value, nm("_ZN2ns4tmplIiEEiT_"));
+	assert_int_equal(found("int ns::tmpl<int>(int)").value, nm("_ZN2ns4tmplIiEEiT_"));
+	assert_int_equal(found("ns::Box::get(int) const").value, nm("_ZNK2ns3Box3getEi"));
+	assert_int_equal(found("ns::Box::get(int)").value, nm("_ZNK2ns3Box3getEi"));
+	refused("ns::Box::get(int) volatile", -ENOENT, "no function");
+	refused("ns::Box::get(long) const", -ENOENT, "no function");
 	refused("ns::Class::method", -ENOTUNIQ, "_ZN2ns5Class6methodEi (ns::Class::method(int))");
 	refused("ns::Class::method", -ENOTUNIQ,
 		"_ZN2ns5Class6methodEd (ns::Class::method(double))");

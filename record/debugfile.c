@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Separate debug files. Owns where they are looked for and what makes one the right one; it must
+ * not know what its symbols are wanted for.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "debugfile.h"
+#include "elffile.h"
+#include "resolve.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+#define PATH_SIZE  4096
+
+struct wanted {
+	const char *path;
+	uint8_t id[24];
+	int id_size;
+	char name[256]; /* of .gnu_debuglink, or empty */
+	uint32_t crc;
+};
+
+/* The section holds a name, padding up to a multiple of four, and the file's checksum. */
+static void read_link(struct wanted *w, Elf *elf)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = cw_elf_section(elf, SHT_PROGBITS, ".gnu_debuglink", &shdr);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	size_t len;
+
+	if (!data || !data->d_buf || data->d_size < 6)
+		return;
+	len = strnlen(data->d_buf, data->d_size);
+	if (!len || len >= sizeof(w->name) || (len / 4 + 2) * 4 > data->d_size ||
+	    memchr(data->d_buf, '/', len))
+		return;
+	memcpy(w->name, data->d_buf, len);
+	memcpy(&w->crc, (char *)data->d_buf + (len / 4 + 1) * 4, 4);
+}
+
+static bool has_checksum(int fd, uint32_t wanted)
+{
+	uLong crc = crc32(0, NULL, 0);
+	uint8_t *buf = malloc(1 << 16);
+	off_t at = 0;
+	ssize_t n = -1;
+
+	while (buf && (n = pread(fd, buf, 1 << 16, at)) > 0) {
+		crc = crc32(crc, buf, (uInt)n);
+		at += n;
+	}
+	free(buf);
+	return !n && at && crc == wanted;
+}
+
+static bool is_right(const struct wanted *w, int fd)
+{
+	uint8_t id[24];
+
+	if (w->id_size > 0)
+		return cw_elf_build_id(fd, id) == w->id_size &&
+		       !memcmp(id, w->id, (size_t)w->id_size);
+	return has_checksum(fd, w->crc);
+}
+
+static bool try_path(const struct wanted *w, const char *path, struct cw_debug_file *out)
+{
+	GElf_Shdr shdr;
+
+	out->fd = open(path, CW_OPEN_ELF);
+	if (out->fd < 0)
+		return false;
+	if (is_right(w, out->fd) && !cw_elf_open(&out->elf, out->fd, path, NULL)) {
+		if (cw_elf_section(out->elf, SHT_SYMTAB, NULL, &shdr))
+			return true;
+		elf_end(out->elf);
+	}
+	close(out->fd);
+	*out = (struct cw_debug_file){.fd = -1};
+	return false;
+}
+
+static bool try_build_id(const struct wanted *w, struct cw_debug_file *out)
+{
+	char path[PATH_SIZE];
+	size_t at;
+	int i;
+
+	if (w->id_size < 2)
+		return false;
+	at = (size_t)snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", w->id[0]);
+	for (i = 1; i < w->id_size; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", w->id[i]);
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	return try_path(w, path, out);
+}
+
+static bool try_link(const struct wanted *w, struct cw_debug_file *out)
+{
+	static const char *const places[] = {"%.*s/%s", "%.*s/.debug/%s", DEBUG_ROOT "%.*s/%s"};
+	char real[PATH_SIZE], path[2 * PATH_SIZE];
+	const char *slash;
+	size_t i;
+
+	if (!*w->name || strlen(w->path) >= PATH_SIZE || !realpath(w->path, real))
+		return false;
+	slash = strrchr(real, '/');
+	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		/* A file that is its own debug file has no more to say. */
+		snprintf(path, sizeof(path), places[i], (int)(slash - real), real, w->name);
+		if (strcmp(path, real) != 0 && try_path(w, path, out))
+			return true;
+	}
+	return false;
+}
+
+void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path)
+{
+	struct wanted w = {.path = path};
+	GElf_Shdr shdr;
+
+	*out = (struct cw_debug_file){.fd = -1};
+	if (cw_elf_section(elf, SHT_SYMTAB, NULL, &shdr))
+		return;
+	w.id_size = cw_elf_build_id(fd, w.id);
+	read_link(&w, elf);
+	if (!try_build_id(&w, out))
+		try_link(&w, out);
+}
+
+void cw_debug_file_close(struct cw_debug_file *d)
+{
+	if (!d->elf)
+		return;
+	elf_end(d->elf);
+	close(d->fd);
+	*d = (struct cw_debug_file){.fd = -1};
+}

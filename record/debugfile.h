@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The separate debug file of a stripped one, for its symbols. */
+#ifndef CW_DEBUGFILE_H
+#define CW_DEBUGFILE_H
+
+#include <gelf.h>
+
+struct cw_debug_file {
+	Elf *elf; /* NULL: there is none, or none is needed */
+	int fd;
+};
+
+/*
+ * When elf, which was opened from fd and is known as path, has no .symtab, find its debug file: by
+ * build-id under /usr/lib/debug/.build-id, by .gnu_debuglink beside it, in .debug beside it, and
+ * below /usr/lib/debug. It must have the same build-id, or where there is none, the checksum that
+ * .gnu_debuglink gives. Fails quietly: out->elf is NULL then.
+ */
+void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path);
+void cw_debug_file_close(struct cw_debug_file *d);
+
+#endif
