@@ -363,7 +363,9 @@ static const struct argp_option options[] = {
 	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or csv", 0},
 	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
 	{"diagnostic-interval-ms", OPT_INTERVAL, "MS", 0,
-	 "Length of the intervals shown before the whole capture (1000); 0: none", 0},
+	 "Length of the intervals shown before the whole capture (1000, or as recorded); 0: "
+	 "none",
+	 0},
 	{0},
 };
 
@@ -425,12 +427,17 @@ static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL,
 
 static int run(struct args *a, sqlite3 *db)
 {
+	struct cw_plan_filters filters;
 	FILE *out = stdout;
 	int err;
 
 	if (!cw_query_int(db, "SELECT count(*) FROM hop_count", 0)) {
 		cw_say("no hop was recorded: give one with --async-hop SOURCE,ARG,TARGET");
 		return 1;
+	}
+	if (a->interval_ns == CW_UNSET) {
+		cw_capture_filters(db, a->input.config ? &a->input.filters : NULL, &filters);
+		a->interval_ns = filters.diagnostic_interval_ns ?: CW_DIAGNOSTIC_INTERVAL_NS;
 	}
 	if (a->output && strcmp(a->output, "-") != 0) {
 		out = fopen(a->output, "we");
@@ -445,7 +452,7 @@ static int run(struct args *a, sqlite3 *db)
 
 int cw_cmd_diagnostics(int argc, char **argv)
 {
-	struct args a = {.interval_ns = CW_DIAGNOSTIC_INTERVAL_NS};
+	struct args a = {.interval_ns = CW_UNSET};
 	sqlite3 *db = NULL;
 	int status = 1;
 

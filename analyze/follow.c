@@ -79,6 +79,17 @@ static void on_chain(void *arg, uint64_t chain_id, uint64_t slice_id, uint64_t t
 	cw_show_chain(f->show, chain_id, slice_id, ts);
 }
 
+/* What the plan says, or the file that is used in its place; CW_UNSET: nothing. */
+static uint64_t recorded_interval(const struct follow *f)
+{
+	const struct cw_trace *t = cw_ingest_trace(f->in);
+	const struct cw_plan *plan = t->recorded ? t->recorded : t->plan;
+	const struct cw_plan_filters *filters =
+		f->report.config ? f->report.config : &plan->filters;
+
+	return filters->diagnostic_interval_ns ? filters->diagnostic_interval_ns : CW_UNSET;
+}
+
 static void on_queue(void *arg, const struct cw_queue_event *e)
 {
 	struct follow *f = arg;
@@ -86,8 +97,8 @@ static void on_queue(void *arg, const struct cw_queue_event *e)
 	uint64_t interval = f->interval_ns;
 
 	if (!cw_queues_started(f->queues)) {
-		if (interval == CW_UNSET && t->plan->filters.diagnostic_interval_ns)
-			interval = t->plan->filters.diagnostic_interval_ns;
+		if (interval == CW_UNSET)
+			interval = recorded_interval(f);
 		cw_queues_start(f->queues, (uint32_t)t->plan->nhops, t->first_ts,
 				interval == CW_UNSET ? CW_DIAGNOSTIC_INTERVAL_NS : interval);
 	}
@@ -409,6 +420,7 @@ int cw_cmd_follow(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &f))
 		return 2;
 	f.watch.arg = &f;
+	f.report.config = f.input.config ? &f.input.filters : NULL;
 	signal(SIGINT, on_interrupt);
 	signal(SIGTERM, on_interrupt);
 	status = run(&f);

@@ -13,9 +13,16 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-void cw_hops_init(struct cw_hops *hops, const struct cw_plan *plan, uint64_t max_age_ns)
+uint64_t cw_hops_max_age(const struct cw_plan *plan, uint64_t max_age_ns)
 {
 	uint64_t age = max_age_ns ? max_age_ns : plan ? plan->max_age_ns : 0;
+
+	return age ? age : DEFAULT_MAX_AGE_NS;
+}
+
+void cw_hops_init(struct cw_hops *hops, const struct cw_plan *plan, uint64_t max_age_ns)
+{
+	uint64_t age = cw_hops_max_age(plan, max_age_ns);
 
 	hops->n = plan ? (uint32_t)plan->nhops : 0;
 	hops->h = cw_zalloc(hops->n * sizeof(*hops->h));
@@ -24,9 +31,7 @@ void cw_hops_init(struct cw_hops *hops, const struct cw_plan *plan, uint64_t max
 		struct cw_hop *h = &hops->h[i];
 
 		h->plan = p;
-		h->max_age_ns = !max_age_ns && p->max_age_ns ? p->max_age_ns
-				: age                        ? age
-							     : DEFAULT_MAX_AGE_NS;
+		h->max_age_ns = !max_age_ns && p->max_age_ns ? p->max_age_ns : age;
 		if (i)
 			h->stage =
 				h[-1].stage + !(same_text(p->target, p[-1].target) &&

@@ -5,8 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "options.h"
+#include "say.h"
 
-enum { OPT_HOP = 0x200, OPT_MAX_AGE, OPT_NO_CACHE, OPT_DEBUG_DIR, OPT_SYSROOT, OPT_NO_SYMBOLS };
+enum {
+	OPT_HOP = 0x200,
+	OPT_CONFIG,
+	OPT_MAX_AGE,
+	OPT_NO_CACHE,
+	OPT_DEBUG_DIR,
+	OPT_SYSROOT,
+	OPT_NO_SYMBOLS
+};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Stitching:", 20},
@@ -15,6 +24,8 @@ static const struct argp_option options[] = {
 	 "of SOURCE and of TARGET, where it may be left out or 'auto'. Repeat it for a longer "
 	 "chain. Every function must have been recorded",
 	 0},
+	{"config", OPT_CONFIG, "FILE", 0,
+	 "Hops and filters from a YAML file, instead of the capture's own; options win over it", 0},
 	{"async-max-age-ms", OPT_MAX_AGE, "MS", 0,
 	 "A submission expires after this time (default: the plan's, or 30000)", 0},
 	{NULL, 0, NULL, 0, "Names and cache:", 21},
@@ -52,15 +63,48 @@ static int add_debug_dir(struct cw_input *in, const char *dir)
 	return 0;
 }
 
+/* The plan of --config, in which hops given by options replace those of the file. */
+static void read_config(struct cw_input *in)
+{
+	struct cw_plan *own = in->plan, *plan = NULL;
+	char err[CW_PLAN_ERR] = "";
+
+	if (cw_plan_from_file(&plan, in->config, err)) {
+		cw_say("%s", err);
+		exit(1);
+	}
+	if (own) {
+		cw_plan_clear_hops(plan);
+		cw_plan_clear_funcs(plan);
+		free(plan->hops);
+		plan->hops = own->hops;
+		plan->nhops = own->nhops;
+		own->hops = NULL;
+		own->nhops = 0;
+		cw_plan_free(own);
+	}
+	in->plan = plan;
+}
+
 static void finish(struct cw_input *in, struct argp_state *state)
 {
-	char err[CW_PLAN_ERR];
+	char err[CW_PLAN_ERR] = "";
 
+	if (in->config)
+		read_config(in);
 	if (!in->plan)
 		return;
-	if (cw_plan_finish(in->plan, err))
-		argp_error(state, "%s", err);
-	in->open.plan = in->plan;
+	if (in->plan->nhops && cw_plan_finish(in->plan, err)) {
+		if (!in->config)
+			argp_error(state, "%s", err);
+		cw_say("%s: %s", in->config, err);
+		exit(1);
+	}
+	/* Filters are not what a database is made by: another filter must not make another one. */
+	in->filters = in->plan->filters;
+	memset(&in->plan->filters, 0, sizeof(in->plan->filters));
+	if (in->plan->nhops)
+		in->open.plan = in->plan;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -70,6 +114,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_HOP:
 		return -add_hop(in, arg, state);
+	case OPT_CONFIG:
+		if (in->config)
+			argp_error(state, "only one --config can be given: %s or %s?", in->config,
+				   arg);
+		in->config = arg;
+		return 0;
 	case OPT_MAX_AGE:
 		if (!cw_parse_ms(arg, &in->open.max_age_ns) || !in->open.max_age_ns)
 			argp_error(state, "--async-max-age-ms %s: give milliseconds above 0", arg);

@@ -12,7 +12,9 @@
 /* What the shared options say. The caller sets open.capture; the rest is filled by the parser. */
 struct cw_input {
 	struct cw_open_opts open;
-	struct cw_plan *plan; /* made by --async-hop; owned */
+	struct cw_plan *plan;           /* made by --async-hop and --config; owned */
+	const char *config;             /* --config; NULL: none */
+	struct cw_plan_filters filters; /* those of --config, which replace the capture's */
 	const char **debug_dirs;
 	size_t ndebug_dirs;
 };

@@ -34,6 +34,7 @@ struct cw_filters {
 struct cw_report {
 	sqlite3 *db;
 	struct cw_filters filters;
+	const struct cw_plan_filters *config; /* of --config; NULL: none was given */
 	enum cw_format format;
 	bool html; /* instead of format */
 	enum cw_color color;
@@ -50,7 +51,12 @@ extern const struct argp cw_report_argp;
 /* The filters alone, which report's options include; the input is a struct cw_filters. */
 extern const struct argp cw_filters_argp;
 
-/* Filters recorded with the plan hold where the command line does not say otherwise. */
+/* Filters of --config, or (config NULL) those recorded with the plan; all 0 where there are none.
+ */
+void cw_capture_filters(sqlite3 *db, const struct cw_plan_filters *config,
+			struct cw_plan_filters *out);
+
+/* They hold where the command line does not say otherwise. */
 void cw_report_plan_filters(struct cw_report *r);
 
 /* 0, or a negative errno having said why; closing gives the exit status. */

@@ -149,29 +149,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {{&cw_filters_argp, 0, NULL, 0}, {0}};
 const struct argp cw_report_argp = {options, parse, NULL, NULL, children, NULL, NULL};
 
-/* The filters that were recorded with the plan hold where the command line does not say otherwise.
- */
-void cw_report_plan_filters(struct cw_report *r)
+void cw_capture_filters(sqlite3 *db, const struct cw_plan_filters *config,
+			struct cw_plan_filters *out)
 {
-	char *yaml = cw_query_text(r->db, "SELECT value FROM capture_info WHERE key = 'plan'");
-	struct cw_plan_filters none = {0};
-	const struct cw_plan_filters *p = &none;
-	struct cw_filters *f = &r->filters;
+	char *yaml =
+		config ? NULL
+		       : cw_query_text(db, "SELECT value FROM capture_info WHERE key = 'plan'");
 	struct cw_plan *plan = NULL;
 	char err[CW_PLAN_ERR];
 
-	if (yaml && !cw_plan_from_yaml(&plan, yaml, strlen(yaml), "the capture's plan", err))
-		p = &plan->filters;
-	if (f->min_total_ns == CW_UNSET)
-		f->min_total_ns = p->min_total_ns;
-	if (f->min_queue_ns == CW_UNSET)
-		f->min_queue_ns = p->min_queue_ns;
-	if (f->min_work_ns == CW_UNSET)
-		f->min_work_ns = p->min_work_ns;
-	if (f->max_events == CW_UNSET)
-		f->max_events = p->max_events;
+	memset(out, 0, sizeof(*out));
+	if (config)
+		*out = *config;
+	else if (yaml && !cw_plan_from_yaml(&plan, yaml, strlen(yaml), "the capture's plan", err))
+		*out = plan->filters;
 	cw_plan_free(plan);
 	free(yaml);
+}
+
+void cw_report_plan_filters(struct cw_report *r)
+{
+	struct cw_filters *f = &r->filters;
+	struct cw_plan_filters p;
+
+	cw_capture_filters(r->db, r->config, &p);
+	if (f->min_total_ns == CW_UNSET)
+		f->min_total_ns = p.min_total_ns;
+	if (f->min_queue_ns == CW_UNSET)
+		f->min_queue_ns = p.min_queue_ns;
+	if (f->min_work_ns == CW_UNSET)
+		f->min_work_ns = p.min_work_ns;
+	if (f->max_events == CW_UNSET)
+		f->max_events = p.max_events;
 }
 
 int cw_report_open_output(struct cw_report *r)

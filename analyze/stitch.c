@@ -48,6 +48,9 @@ static struct cw_stitch *started(struct cw_trace *t)
 	if (!st->started) {
 		st->started = true;
 		cw_hops_init(&st->hops, t->plan, t->max_age_ns);
+		if (st->hops.n)
+			cw_rows_info(t->rows, "async_max_age_ns",
+				     (int64_t)cw_hops_max_age(t->plan, t->max_age_ns));
 		cw_submissions_init(&st->open, st->hops.n);
 	}
 	return st;

@@ -92,4 +92,7 @@ char *cw_plan_to_yaml(const struct cw_plan *p);
 int cw_plan_from_yaml(struct cw_plan **out, const char *yaml, size_t size, const char *file,
 		      char *err);
 
+/* The same from a file, at most 1 MiB; what is said names the path. */
+int cw_plan_from_file(struct cw_plan **out, const char *path, char *err);
+
 #endif

@@ -398,7 +398,7 @@ static void read_config(struct parse *p)
 	char err[CW_PLAN_ERR] = "";
 	struct cw_plan *plan;
 
-	if (cw_config_read(&plan, p->config, err)) {
+	if (cw_plan_from_file(&plan, p->config, err)) {
 		cw_say("%s", err);
 		exit(1);
 	}

@@ -70,6 +70,34 @@ for command in '' report import sql; do
 		{ echo "$command --help: no examples"; failed=1; }
 done
 
+# Plans in files: hops and filters in place of the capture's, whatever the order; options win.
+c=tests/captures/v1-async.cwc
+export XDG_CACHE_HOME=$dir/xdg
+plan() { printf '%s\n' "$@" >"$dir/plan.yaml"; }
+chains() { # COUNT HOPS ARGUMENTS...: so many chains of so many hops
+	local wanted="$1 $2" got
+	shift 2
+	got=$("$analyze" "$c" --format jsonl "$@" 2>"$dir/err" | sed -n 's/^{"type":"chain".*"hop_count":\([0-9]*\).*/\1/p' | sort | uniq -c | xargs)
+	[ "$got" = "$wanted" ] || { echo "$*: chains '$got', not '$wanted': $(cat "$dir/err")"; failed=1; }
+}
+plan 'hops:' '  - source: enqueue_request' '    source_arg: 2' '    target: process_request' 'filters:' '  max_events: 7'
+chains 7 1 --config "$dir/plan.yaml"
+chains 3 1 --config "$dir/plan.yaml" --max-events 3
+chains 3 1 --max-events 3 --config "$dir/plan.yaml"
+chains 5 2 --config "$dir/plan.yaml" --max-events 5 --async-hop enqueue_request,2,process_request,1 \
+	--async-hop enqueue_storage_task,2,write_result,1
+chains 7 1 --async-hop enqueue_storage_task,2,write_result --config "$dir/plan.yaml"
+[ "$("$analyze" follow "$c" --config "$dir/plan.yaml" 2>/dev/null | grep -c '^chain .* hops=1')" = 7 ] ||
+	{ echo "follow --config"; failed=1; }
+plan 'filters:' '  max_events: 4'
+chains 4 2 --config "$dir/plan.yaml"
+expect 2 'only one --config' "$c" --config "$dir/plan.yaml" --config "$dir/other.yaml"
+expect 1 'cannot read .*none.yaml: No such file' "$c" --config "$dir/none.yaml"
+plan 'hops:' '  - source: f' '    source_arg: 9' '    target: g'
+expect 1 "plan.yaml:3:17: source_arg is '9': expected" "$c" --config "$dir/plan.yaml"
+plan 'hops:' '  - source: f' '    source_arg: 1' '    target: g'
+expect 1 'calls of f were not recorded; recorded were: .*enqueue_request' "$c" --config "$dir/plan.yaml"
+
 # SQL: only reading, and errors in SQLite's words.
 expect 1 'SQL error: no such column: nope' sql "$db" 'SELECT nope FROM call'
 expect 1 'SQL error: .*syntax' sql "$db" 'SELEC 1'
