@@ -96,7 +96,7 @@ $(B)/callweave-analyze: $(call objs,$(ANALYZE_SRC) $(FORMAT_SRC))
 static: $(B)/callweave-record-static
 
 # ---- programs that tests trace: ordinary ones, but for frame pointers and calls that stay calls ----
-WORKLOAD_NAMES := $(filter-out truth,$(patsubst tests/workloads/%.c,%,$(wildcard tests/workloads/*.c)))
+WORKLOAD_NAMES := $(filter-out truth known,$(patsubst tests/workloads/%.c,%,$(wildcard tests/workloads/*.c)))
 WORKLOADS      := $(addprefix $(B)/workloads/,$(WORKLOAD_NAMES) queue_bench_nofp stack_test_nofp)
 WORKLOAD_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -fno-optimize-sibling-calls -Itests/workloads
 workloads: $(WORKLOADS)
@@ -105,6 +105,7 @@ $(B)/tests/workloads/%.o: tests/workloads/%.c
 	$(CC) $(WORKLOAD_FLAGS) -O1 -fno-omit-frame-pointer $(DEPFLAGS) -c $< -o $@
 $(B)/tests/workloads/%_nofp.o: tests/workloads/%.c
 	@mkdir -p $(@D)
+$(B)/workloads/stack_test $(B)/workloads/stack_test_nofp: $(B)/tests/workloads/known.o
 	$(CC) $(WORKLOAD_FLAGS) -O2 -fomit-frame-pointer $(DEPFLAGS) -c $< -o $@
 $(B)/workloads/%: $(B)/tests/workloads/%.o $(B)/tests/workloads/truth.o
 	@mkdir -p $(@D)

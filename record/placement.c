@@ -20,9 +20,11 @@
 #define LONGEST         (1u << 20) /* functions beyond are not decoded */
 #define SAMPLED         200u /* functions of a module that say whether it has frame pointers */
 #define SAMPLE_MIN_SIZE 32u  /* smaller ones often need no frame */
-#define ELSEWHERE       512u /* bytes of a part put elsewhere that are followed */
-#define MAX_ELSEWHERE   256u /* such parts of one function */
-#define PROLOGUE        48u  /* bytes in which it is set up */
+#define SAMPLE_FEW      4    /* fewer of them say nothing */
+#define NEAR            (8u << 10) /* bytes: functions this close were likely built together */
+#define ELSEWHERE       512u       /* bytes of a part put elsewhere that are followed */
+#define MAX_ELSEWHERE   256u       /* such parts of one function */
+#define PROLOGUE        48u        /* bytes in which it is set up */
 
 #ifdef __x86_64__
 #define OWN_ARCH CS_ARCH_X86
@@ -261,17 +263,26 @@ struct sample {
 	int fd;
 	Elf *elf;
 	csh handle;
-	size_t step, next; /* every step-th function is looked at */
+	uint64_t low, high; /* addresses: functions beyond them are left out */
+	size_t n;           /* functions of the table */
+	size_t step, next;  /* every step-th function is looked at */
 	size_t looked, with, without;
 };
+
+static bool sampled(const struct sample *s, const GElf_Sym *sym)
+{
+	return sym->st_size > SAMPLE_MIN_SIZE && sym->st_value >= s->low &&
+	       sym->st_value <= s->high;
+}
 
 /* cw_elf_sym_fn: count. */
 static bool count(void *arg, const char *name, const GElf_Sym *sym, size_t index)
 {
+	struct sample *s = arg;
+
 	(void)name;
 	(void)index;
-	if (sym->st_size > SAMPLE_MIN_SIZE)
-		(*(size_t *)arg)++;
+	s->n += sampled(s, sym);
 	return true;
 }
 
@@ -286,7 +297,7 @@ static bool look(void *arg, const char *name, const GElf_Sym *sym, size_t index)
 
 	(void)name;
 	(void)index;
-	if (sym->st_size <= SAMPLE_MIN_SIZE || s->next++ % s->step)
+	if (!sampled(s, sym) || s->next++ % s->step)
 		return true;
 	if (!cw_elf_addr_to_offset(s->elf, sym->st_value, true, &offset) ||
 	    pread(s->fd, code, size, (off_t)offset) != (ssize_t)size)
@@ -298,33 +309,52 @@ static bool look(void *arg, const char *name, const GElf_Sym *sym, size_t index)
 	return s->looked < SAMPLED;
 }
 
-/* Whether most functions of the file keep frame pointers; true where nothing can be said. */
-static bool module_has_frame_pointers(int fd, csh handle)
+static void take_sample(struct sample *s)
 {
 	uint32_t table = SHT_SYMTAB;
+
+	s->n = s->looked = s->next = s->with = s->without = 0;
+	cw_elf_each_func(s->elf, table, count, s);
+	if (!s->n) {
+		table = SHT_DYNSYM;
+		cw_elf_each_func(s->elf, table, count, s);
+	}
+	s->step = s->n / SAMPLED + 1;
+	cw_elf_each_func(s->elf, table, look, s);
+}
+
+/*
+ * Whether most functions around an address (0 unknown) keep frame pointers: a static program has
+ * libraries that were built in another way. Too few there: of the file. True where nothing can be
+ * said.
+ */
+static bool module_has_frame_pointers(int fd, csh handle, uint64_t address)
+{
 	struct sample s = {.fd = fd, .handle = handle};
-	size_t n = 0;
 
 	if (cw_elf_open(&s.elf, fd, "", NULL))
 		return true;
-	cw_elf_each_func(s.elf, table, count, &n);
-	if (!n) {
-		table = SHT_DYNSYM;
-		cw_elf_each_func(s.elf, table, count, &n);
+	s.low = address > NEAR ? address - NEAR : 0;
+	s.high = address + NEAR;
+	if (address)
+		take_sample(&s);
+	if (s.with + s.without < SAMPLE_FEW) {
+		s.low = 0;
+		s.high = UINT64_MAX;
+		take_sample(&s);
 	}
-	s.step = n / SAMPLED + 1;
-	cw_elf_each_func(s.elf, table, look, &s);
 	elf_end(s.elf);
 	return s.with >= s.without;
 }
 
 /* The same, remembered: plans probe many functions of few files. */
-static bool cached_frame_pointers(int fd, csh handle)
+static bool cached_frame_pointers(int fd, csh handle, uint64_t address)
 {
 	static struct {
 		struct stat st;
+		uint64_t part;
 		bool has;
-	} cache[16];
+	} cache[64];
 	static unsigned int next;
 	struct stat st;
 	size_t i;
@@ -336,23 +366,25 @@ static bool cached_frame_pointers(int fd, csh handle)
 
 		if (c->st_ino == st.st_ino && c->st_dev == st.st_dev && c->st_size == st.st_size &&
 		    c->st_mtim.tv_sec == st.st_mtim.tv_sec &&
-		    c->st_mtim.tv_nsec == st.st_mtim.tv_nsec)
+		    c->st_mtim.tv_nsec == st.st_mtim.tv_nsec && cache[i].part == address / NEAR)
 			return cache[i].has;
 	}
 	i = next++ % (sizeof(cache) / sizeof(cache[0]));
 	cache[i].st = st;
-	cache[i].has = module_has_frame_pointers(fd, handle);
+	cache[i].part = address / NEAR;
+	cache[i].has = module_has_frame_pointers(fd, handle, address);
 	return cache[i].has;
 }
 
-static void judge_frame_pointer(int fd, const uint8_t *code, size_t size, struct cw_placement *out)
+static void judge_frame_pointer(int fd, const struct cw_func *fn, const uint8_t *code, size_t size,
+				struct cw_placement *out)
 {
 	csh handle;
 
 	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &handle) != CS_ERR_OK)
 		return;
 	if (cw_x86_frame(handle, code, size < PROLOGUE ? size : PROLOGUE) != CW_FRAME_POINTER &&
-	    !cached_frame_pointers(fd, handle))
+	    !cached_frame_pointers(fd, handle, fn->value))
 		out->flags |= CW_PROBE_NO_FP;
 	cs_close(&handle);
 }
@@ -382,7 +414,7 @@ void cw_place_probe(int fd, const struct cw_func *fn, const struct cw_placement_
 			b.whole = false;
 			place(&b, wish, out);
 		}
-		judge_frame_pointer(fd, code, (size_t)got, out);
+		judge_frame_pointer(fd, fn, code, (size_t)got, out);
 	}
 	free(code);
 }

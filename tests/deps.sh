@@ -4,9 +4,9 @@
 # Quick when nothing is missing. --bench adds the tools that the benchmarks compare with.
 set -euo pipefail
 
-debian=(gcc make libc6-dev binutils clang libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
+debian=(gcc g++ make libc6-dev binutils clang lld rustc libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
 	libyaml-dev libcapstone-dev libiberty-dev libsqlite3-dev libcmocka-dev sqlite3 zstd procps)
-fedora=(gcc make glibc-static binutils binutils-devel clang bpftool libbpf-devel elfutils-libelf-devel
+fedora=(gcc gcc-c++ make glibc-static binutils binutils-devel clang lld rust bpftool libbpf-devel elfutils-libelf-devel
 	elfutils-devel zlib-devel libzstd-devel libyaml-devel capstone-devel sqlite-devel sqlite
 	libcmocka-devel zstd libasan libubsan procps-ng)
 

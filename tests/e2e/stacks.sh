@@ -22,8 +22,8 @@ at_most "stacks of the program that are not complete" \
 	"$(query lock "SELECT count(*) FROM ($chains) WHERE kind = 'user' AND NOT complete
 		AND upid IN (SELECT upid FROM process WHERE name LIKE '%trace_lock_test%') AND chain IS NOT NULL")" 2
 
-# Programs that know their own stacks, gone when the capture is analyzed. Compared frame by frame:
-# functions, and the return addresses that they noted.
+# Programs that know their own stacks, gone when the capture is analyzed. Compared frame by frame: functions,
+# and return addresses down to where the thread began.
 mkdir "$tmp/bin"
 ways() { # NAME PROGRAM OPTIONS...
 	local name=$1 program=$2
@@ -39,10 +39,10 @@ compared() { # NAME SQL
 		echo "$2;"
 	} | sqlite3 -batch -bail -cmd "ATTACH '$tmp/$1.truth.db' AS t" "$tmp/$1.db"
 }
-wrong="SELECT path, right, complete, truncated, broken, problem, functions FROM compared WHERE"
+wrong="SELECT path, right, complete, truncated, broken, problem, functions FROM \"right\" WHERE"
 for how in stack_test stack_test_nofp; do
 	ways "$how" $how --stack dwarf
-	expect "$how: paths compared" "$(compared $how "SELECT count(DISTINCT path) FROM compared WHERE stack_id IS NOT NULL")" 12
+	expect "$how: paths compared" "$(compared $how "SELECT count(DISTINCT path) FROM compared WHERE stack_id IS NOT NULL")" 16
 	expect "$how: by unwind tables, paths that are not complete or not as the program knows them" \
 		"$(compared $how "$wrong path <> 'own stack' AND NOT (right AND complete AND NOT truncated AND NOT broken)")" ""
 	expect "$how: a handler with a stack of its own, whose interrupted function is beyond what was saved" \
@@ -56,12 +56,13 @@ expect "2 KiB: stacks that are not right and do not say so" "$(compared short "$
 # By frame pointers: right, or not called complete.
 ways fp stack_test
 expect "frame pointers: paths that are not complete or not as the program knows them" \
-	"$(compared fp "$wrong path IN ('direct', 'deep', 'thread', 'variable', 'sleep', 'mutex', 'cond', 'read', 'stdio')
+	"$(compared fp "$wrong path IN ('direct', 'deep', 'thread', 'variable', 'sleep', 'mutex', 'cond', 'read', 'stdio',
+		'wake mutex', 'wake cond', 'wake read', 'wake stdio')
 		AND NOT (right AND complete)")" ""
 expect "frame pointers: stacks that are not right and do not say so" "$(compared fp "$wrong complete AND NOT right")" ""
 ways nofp stack_test_nofp
 expect "no frame pointers: system calls that are not complete or not as the program knows them" \
-	"$(compared nofp "$wrong kind = 'block' AND NOT (right AND complete)")" ""
+	"$(compared nofp "$wrong kind <> 'entry' AND NOT (right AND complete)")" ""
 expect "no frame pointers: stacks that are not right and do not say so" "$(compared nofp "$wrong complete AND NOT right")" ""
 grep -q 'stack_test_nofp: no frame pointers.*--stack dwarf' "$tmp/nofp.log" ||
 	fail "no frame pointers: the recorder does not say so: $(cat "$tmp/nofp.log")"

@@ -26,8 +26,8 @@ SELECT json ->> 'function' AS function, json ->> 'calls' AS calls, json ->> 'ret
 FROM line WHERE json ->> 'event' = 'calls';
 
 CREATE TABLE stack AS
-SELECT json ->> 'path' AS path, json ->> 'kind' AS kind, json ->> 'tid' AS tid, json ->> 'begin_ns' AS begin_ns,
-	json ->> 'end_ns' AS end_ns, json ->> 'functions' AS functions, json ->> 'returns' AS "returns"
+SELECT json ->> 'program' AS program, json ->> 'path' AS path, json ->> 'kind' AS kind, json ->> 'tid' AS tid, json ->> 'begin_ns' AS begin_ns,
+	json ->> 'end_ns' AS end_ns, json ->> 'functions' AS functions, json ->> 'returns' AS "returns", json ->> 'unwound' AS unwound
 FROM line WHERE json ->> 'event' = 'stack';
 
 CREATE TABLE ending AS

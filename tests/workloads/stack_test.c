@@ -11,55 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "known.h"
 #include "truth.h"
 
-#define MAX_DEPTH 512
-
-extern const char __executable_start[], etext[];
-
-struct note {
-	const char *function;
-	uintptr_t ret;
-};
-
-static __thread struct note notes[MAX_DEPTH];
-static __thread unsigned depth;
 static volatile uint64_t sink;
 static uint64_t recursion = 120;
-
-static void push(const char *function, void *ret)
-{
-	notes[depth++] = (struct note){function, (uintptr_t)ret};
-	/* raise is declared never to call back. */
-	asm volatile("" ::: "memory");
-}
-
-#define ENTER() push(__func__, __builtin_return_address(0))
-/* Keeps the call before it from being the last thing that the function does. */
-#define LEAVE() (sink++, depth--)
-
-/*
- * What the stack is right now: functions of this program, and the return addresses that lie in it,
- * both innermost first. The function that asks for it stands first and has no address yet.
- */
-static void write_truth(const char *path, const char *kind, uint64_t begin, uint64_t end)
-{
-	static __thread char functions[MAX_DEPTH * 24], returns[MAX_DEPTH * 24];
-	size_t nf = 0, nr = 0;
-
-	for (unsigned i = depth; i-- > 0;) {
-		uintptr_t ret = notes[i].ret;
-
-		nf += (size_t)sprintf(functions + nf, "%s%s", nf ? " " : "", notes[i].function);
-		if (ret >= (uintptr_t)__executable_start && ret < (uintptr_t)etext)
-			nr += (size_t)sprintf(returns + nr, "%s0x%016" PRIxPTR, nr ? " " : "", ret);
-	}
-	functions[nf] = returns[nr] = 0;
-	truth_note("\"event\":\"stack\",\"path\":\"%s\",\"kind\":\"%s\",\"tid\":%u,"
-		   "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"functions\":\"%s\","
-		   "\"returns\":\"%s\"",
-		   path, kind, truth_tid(), begin, end, functions, returns);
-}
 
 /* ---- ways to a function -------------------------------------------------------------------------
  */
@@ -70,31 +26,31 @@ TRACED uint64_t stack_leaf(uint64_t i)
 }
 
 /* In a function of its own, so that its return address is known as well. */
-static __attribute__((noinline)) void leaf(const char *path)
+static KNOWN void leaf(const char *path)
 {
 	uint64_t begin = truth_now();
 
 	ENTER();
 	stack_leaf(1);
-	write_truth(path, "entry", begin, truth_now());
+	known_write(path, "entry", begin, truth_now());
 	LEAVE();
 }
 
-static __attribute__((noinline)) void step_b(const char *path)
+static KNOWN void step_b(const char *path)
 {
 	ENTER();
 	leaf(path);
 	LEAVE();
 }
 
-static __attribute__((noinline)) void step_a(const char *path)
+static KNOWN void step_a(const char *path)
 {
 	ENTER();
 	step_b(path);
 	LEAVE();
 }
 
-static __attribute__((noinline)) void path_direct(void)
+static KNOWN void path_direct(void)
 {
 	ENTER();
 	step_a("direct");
@@ -114,7 +70,7 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static __attribute__((noinline)) void path_qsort(void)
+static KNOWN void path_qsort(void)
 {
 	int values[] = {5, 3, 9, 1, 7, 2, 8, 4};
 
@@ -133,7 +89,7 @@ static void on_signal(int sig)
 	LEAVE();
 }
 
-static __attribute__((noinline)) void send_signal(const char *path, bool own_stack)
+static KNOWN void send_signal(const char *path, bool own_stack)
 {
 	static char stack[65536];
 	stack_t ss = {.ss_sp = stack, .ss_size = sizeof(stack)};
@@ -147,7 +103,7 @@ static __attribute__((noinline)) void send_signal(const char *path, bool own_sta
 	LEAVE();
 }
 
-static __attribute__((noinline)) void path_variable(unsigned n)
+static KNOWN void path_variable(unsigned n)
 {
 	char text[n + 1];
 
@@ -159,7 +115,7 @@ static __attribute__((noinline)) void path_variable(unsigned n)
 	LEAVE();
 }
 
-static __attribute__((noinline)) void path_deep(uint64_t left)
+static KNOWN void path_deep(uint64_t left)
 {
 	volatile char room[64];
 
@@ -183,17 +139,17 @@ static bool signalled;
 static atomic_uint stage; /* the thread is about to block for the n-th time */
 static atomic_uint thread_tid;
 
-static __attribute__((noinline)) void block_sleep(void)
+static KNOWN void block_sleep(void)
 {
 	uint64_t begin = truth_now();
 
 	ENTER();
 	usleep(20000);
-	write_truth("sleep", "block", begin, truth_now());
+	known_write("sleep", "block", begin, truth_now());
 	LEAVE();
 }
 
-static __attribute__((noinline)) void block_read(void)
+static KNOWN void block_read(void)
 {
 	uint64_t begin = truth_now();
 	char c;
@@ -201,34 +157,34 @@ static __attribute__((noinline)) void block_read(void)
 	ENTER();
 	stage = 3;
 	sink += (uint64_t)read(pipes[0], &c, 1);
-	write_truth("read", "block", begin, truth_now());
+	known_write("read", "block", begin, truth_now());
 	LEAVE();
 }
 
-static __attribute__((noinline)) void block_stdio(FILE *f)
+static KNOWN void block_stdio(FILE *f)
 {
 	uint64_t begin = truth_now();
 
 	ENTER();
 	stage = 4;
 	sink += (uint64_t)fgetc(f);
-	write_truth("stdio", "block", begin, truth_now());
+	known_write("stdio", "block", begin, truth_now());
 	LEAVE();
 }
 
-static __attribute__((noinline)) void block_mutex(void)
+static KNOWN void block_mutex(void)
 {
 	uint64_t begin = truth_now();
 
 	ENTER();
 	stage = 1;
 	pthread_mutex_lock(&mutex);
-	write_truth("mutex", "block", begin, truth_now());
+	known_write("mutex", "block", begin, truth_now());
 	pthread_mutex_unlock(&mutex);
 	LEAVE();
 }
 
-static __attribute__((noinline)) void block_cond(void)
+static KNOWN void block_cond(void)
 {
 	uint64_t begin;
 
@@ -239,7 +195,7 @@ static __attribute__((noinline)) void block_cond(void)
 	while (!signalled)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_mutex_unlock(&mutex);
-	write_truth("cond", "block", begin, truth_now());
+	known_write("cond", "block", begin, truth_now());
 	LEAVE();
 }
 
@@ -277,7 +233,41 @@ static void wait_blocked(unsigned n)
 	}
 }
 
-static __attribute__((noinline)) void path_thread(void)
+static KNOWN void wake_mutex(void)
+{
+	uint64_t begin = truth_now();
+
+	ENTER();
+	pthread_mutex_unlock(&mutex);
+	known_write("wake mutex", "wake", begin, truth_now());
+	LEAVE();
+}
+
+static KNOWN void wake_cond(void)
+{
+	uint64_t begin;
+
+	ENTER();
+	pthread_mutex_lock(&mutex);
+	signalled = true;
+	begin = truth_now();
+	pthread_cond_signal(&cond);
+	known_write("wake cond", "wake", begin, truth_now());
+	pthread_mutex_unlock(&mutex);
+	LEAVE();
+}
+
+static KNOWN void wake_read(const char *path, const char *byte)
+{
+	uint64_t begin = truth_now();
+
+	ENTER();
+	sink += (uint64_t)write(pipes[1], byte, 1);
+	known_write(path, "wake", begin, truth_now());
+	LEAVE();
+}
+
+static KNOWN void path_thread(void)
 {
 	pthread_t thread;
 	FILE *f;
@@ -288,16 +278,13 @@ static __attribute__((noinline)) void path_thread(void)
 	pthread_mutex_lock(&mutex);
 	pthread_create(&thread, NULL, thread_main, f);
 	wait_blocked(1);
-	pthread_mutex_unlock(&mutex);
+	wake_mutex();
 	wait_blocked(2);
-	pthread_mutex_lock(&mutex);
-	signalled = true;
-	pthread_cond_signal(&cond);
-	pthread_mutex_unlock(&mutex);
+	wake_cond();
 	wait_blocked(3);
-	sink += (uint64_t)write(pipes[1], "a", 1);
+	wake_read("wake read", "a");
 	wait_blocked(4);
-	sink += (uint64_t)write(pipes[1], "b", 1);
+	wake_read("wake stdio", "b");
 	pthread_join(thread, NULL);
 	fclose(f);
 	LEAVE();
@@ -305,20 +292,8 @@ static __attribute__((noinline)) void path_thread(void)
 
 int main(int argc, char **argv)
 {
-	static const struct workload_option options[] = {
-		{"recursion", &recursion, false, "depth of the deep path"},
-		{0},
-	};
-	static const struct workload me = {
-		.name = "stack_test",
-		.about = "known ways to one function and to system calls",
-		.trace = "--attribution --stack dwarf stack_leaf",
-		.count = 1,
-		.options = options,
-	};
-
 	ENTER();
-	workload_begin(&me, argc, argv);
+	known_begin(argc, argv, &recursion);
 	path_direct();
 	path_qsort();
 	send_signal("signal", false);
@@ -326,5 +301,5 @@ int main(int argc, char **argv)
 	path_variable(1000 + (unsigned)recursion % 7);
 	path_deep(recursion);
 	path_thread();
-	return workload_end();
+	return known_end();
 }

@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Programs built in many ways, which know their own stacks, recorded together in one recording for each
+# way of taking stacks; then deleted, and analyzed in a root that holds the analyzer only. Every frame must
+# be the one that the program noted and that libgcc's unwinder found in it: functions, and return
+# addresses as offsets in their files, down to where the thread began.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+for tool in gcc chroot ldd nm objcopy strip; do
+	command -v $tool >/dev/null || skip "needs $tool"
+done
+src=$here/workloads
+bin=$tmp/bin
+mkdir "$bin" "$tmp/sym"
+skipped=()
+
+# Not every combination, but every value with others than its neighbour's. Each with --stack dwarf, by frame
+# pointers, and none. name  language  compiler  level  frame pointers  cf-protection  link  symbols
+cells() {
+	cat <<'END'
+a c    gcc     O0 fp   full   pie        kept
+b c    gcc     O2 nofp none   no-pie     kept
+c c    gcc     O3 nofp full   static     kept
+d c    gcc     O2 fp   none   static-pie kept
+e c    gcc     O3 fp   none   pie        stripped
+f c    gcc     O2 nofp full   static     debuglink
+g c    clang   O0 nofp none   no-pie     kept
+h c    clang   O2 nofp full   lld        debuglink
+i c    clang   O3 fp   full   lld-no-pie kept
+j c    clang   O3 nofp none   static-pie stripped
+k c    clang   O2 fp   full   pie        debuglink
+l cxx  g++     O0 fp   none   no-pie     kept
+m cxx  g++     O2 nofp full   pie        kept
+n cxx  g++     O3 nofp none   static     stripped
+o cxx  clang++ O2 nofp full   lld        kept
+p cxx  clang++ O3 fp   none   pie        debuglink
+q rust rustc   O0 fp   none   pie        kept
+r rust rustc   O2 nofp none   no-pie     debuglink
+s rust rustc   O3 nofp none   lld        kept
+END
+}
+
+# ---- building ------------------------------------------------------------------------------------
+
+link_flags() { # HOW
+	case $1 in
+	pie) echo -fPIE -pie ;;
+	no-pie) echo -fno-pie -no-pie ;;
+	static) echo -fno-pie -no-pie -static ;;
+	static-pie) echo -fPIE -static-pie ;;
+	lld) echo -fPIE -pie -fuse-ld=lld ;;
+	lld-no-pie) echo -fno-pie -no-pie -fuse-ld=lld ;;
+	esac
+}
+
+build_c() { # OUT LANGUAGE COMPILER LEVEL FP CF LINK
+	local n flags=(-g "-$4" "-fcf-protection=$6" -I"$src" -pthread) link objects=()
+	read -ra link < <(link_flags "$7")
+	[ "$5" = fp ] && flags+=(-fno-omit-frame-pointer) || flags+=(-fomit-frame-pointer)
+	flags+=("${link[@]}")
+	if [ "$2" = c ]; then
+		"$3" -std=gnu11 -D_GNU_SOURCE "${flags[@]}" "$src"/{stack_test,known,truth}.c -o "$1"
+		return
+	fi
+	for n in known truth; do
+		gcc -std=gnu11 -D_GNU_SOURCE "${flags[@]}" -c "$src/$n.c" -o "$1.$n.o" || return
+		objects+=("$1.$n.o")
+	done
+	"$3" -std=c++17 "${flags[@]}" "$src/stack_cxx.cc" "${objects[@]}" -o "$1"
+	rm -f "${objects[@]}"
+}
+
+build_rust() { # OUT LEVEL FP LINK
+	local flags=(-g -C "opt-level=${2#O}" -C symbol-mangling-version=v0 --crate-name stack_rust) n
+	[ "$3" = fp ] && flags+=(-C force-frame-pointers=yes)
+	[ "$4" = no-pie ] && flags+=(-C relocation-model=static)
+	[ "$4" = lld ] && flags+=(-C link-arg=-fuse-ld=lld)
+	for n in known truth; do
+		gcc -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -I"$src" -c "$src/$n.c" -o "$1.$n.o" || return
+		flags+=(-C "link-arg=$1.$n.o")
+	done
+	rustc "${flags[@]}" "$src/stack_rust.rs" -o "$1"
+	rm -f "$1".*.o
+}
+
+build_cell() { # NAME LANGUAGE COMPILER LEVEL FP CF LINK SYMBOLS
+	local out=$bin/stack_$1
+	if [ "$2" = rust ]; then
+		build_rust "$out" "$4" "$5" "$7"
+	else
+		build_c "$out" "${@:2:6}"
+	fi || return
+	cp "$out" "$tmp/sym/"
+	case $8 in
+	debuglink)
+		objcopy --only-keep-debug "$out" "$out.debug"
+		strip "$out"
+		(cd "$bin" && objcopy --add-gnu-debuglink="stack_$1.debug" "stack_$1")
+		;;
+	stripped) strip "$out" ;;
+	esac
+}
+
+# What a cell needs and this machine has not.
+lacking() { # COMPILER LINK
+	command -v "$1" >/dev/null || echo "$1"
+	[[ $2 != lld* ]] || command -v ld.lld >/dev/null || echo lld
+}
+
+build_all() {
+	local jobs=0 name rest lacks
+	while read -r name rest; do
+		# shellcheck disable=SC2086
+		set -- $rest
+		lacks=$(lacking "$2" "$6" | paste -s -d' ')
+		if [ -n "$lacks" ]; then
+			skipped+=("$name ($lacks)")
+			continue
+		fi
+		build_cell "$name" "$@" >"$tmp/build.$name" 2>&1 &
+		((++jobs % $(nproc))) || wait
+	done < <(cells)
+	wait
+}
+
+# ---- recording -----------------------------------------------------------------------------------
+
+# Runs each program; started by the recorder.
+cat >"$tmp/run_all" <<'END'
+#!/bin/sh
+folder=$1
+shift
+for program; do
+	"$program" --recursion 60 --truth "$folder/$(basename "$program").truth" >/dev/null
+done
+END
+chmod +x "$tmp/run_all"
+
+# The function as an argument for the recorder: by name, or by place where there is no name.
+target_of() { # PROGRAM
+	local name=${1##*/} offset
+	if nm "$1" 2>/dev/null | grep -q ' T stack_leaf$'; then
+		echo "$1:stack_leaf"
+		return
+	fi
+	offset=$("$record" --binary "$tmp/sym/$name" --find-symbol stack_leaf | sed -n 's/.*offset=//p' | head -n 1)
+	echo "$1:+$offset"
+}
+
+record_all() { # NAME STACKS
+	local name=$1 program programs=() targets=()
+	for program in "$bin"/stack_?; do
+		programs+=("$program")
+		targets+=("$(target_of "$program")")
+	done
+	mkdir "$tmp/truth.$name"
+	"$record" -o "$tmp/$name.cwc" --attribution --stack "$2" -f --exec "$tmp/run_all" "${targets[@]}" -- \
+		"$tmp/truth.$name" "${programs[@]}" >"$tmp/$name.log" 2>&1 || fail "$name: $(cat "$tmp/$name.log")"
+	cat "$tmp/truth.$name"/*.truth >"$tmp/$name.truth"
+	mv "$tmp/$name.cwc" "$tmp/root/"
+	grep -q 'none lost' "$tmp/$name.log" || fail "$name: $(cat "$tmp/$name.log")"
+}
+
+# ---- analyzing -----------------------------------------------------------------------------------
+
+# The analyzer with its libraries where no target has any.
+make_root() {
+	local lib
+	mkdir -p "$tmp/root/own" "$tmp/root/tmp"
+	cp "$analyze" "$tmp/root/own/callweave-analyze"
+	ldd "$analyze" | grep -o '/[^ ]*' | while read -r lib; do
+		cp -L "$lib" "$tmp/root/own/"
+	done
+}
+
+in_root() {
+	env -i TMPDIR=/tmp "$(command -v chroot)" "$tmp/root" /own/"$(basename "$(ldd "$analyze" | grep -o '/[^ ]*ld-[^ ]*')")" \
+		--library-path /own /own/callweave-analyze "$@"
+}
+
+import_all() { # NAME CAPTURE [OPTIONS]
+	in_root import "/$2.cwc" -o "/$1.db" "${@:3}" >"$tmp/$1.import" 2>&1 || fail "$1: $(cat "$tmp/$1.import")"
+	mv "$tmp/root/$1.db" "$tmp/"
+	sqlite3 "$tmp/$1.truth.db" -cmd ".parameter set :file '$tmp/$1.truth'" <"$here/e2e/truth.sql" ||
+		fail "$1: cannot load the truth"
+	{
+		cells | awk 'BEGIN { print "CREATE TABLE t.cell(program, fp, symbols);" }
+			{ printf "INSERT INTO t.cell VALUES(\"stack_%s\", \"%s\", \"%s\");\n", $1, $5, $8 }' |
+			tr '"' "'"
+		sed "s/CREATE TEMP TABLE compared/CREATE TABLE t.compared/; /^CREATE TEMP VIEW/d" "$here/e2e/stacks.sql"
+		# Functions of a program without symbols are known by their addresses only.
+		echo "CREATE VIEW t.cells AS SELECT c.*, fp, symbols,
+			placed_right AND (named_right OR symbols <> 'kept') AS right FROM compared c JOIN cell USING(program);"
+	} | sqlite3 -batch -bail -cmd "ATTACH '$tmp/$1.truth.db' AS t" "$tmp/$1.db" || fail "$1: cannot compare"
+}
+
+truth() { # NAME SQL
+	sqlite3 -batch -bail "$tmp/$1.truth.db" "$2"
+}
+
+# The paths that are not as they should be. What has no symbols in the capture is known by its addresses.
+list="SELECT program, path, right, complete, truncated, broken, problem, functions FROM cells WHERE"
+# Callbacks of the C library and handlers are beyond frame pointers, as the library has none.
+plain="path NOT IN ('qsort', 'signal', 'own stack')"
+
+build_all
+while read -r name rest; do
+	[ -x "$bin/stack_$name" ] || [[ " ${skipped[*]} " == *" $name ("* ]] ||
+		fail "cell $name ($rest) was not built: $(tail -n 3 "$tmp/build.$name")"
+done < <(cells)
+make_root
+for how in dwarf fp none; do
+	record_all $how $how
+done
+mkdir "$tmp/root/debug"
+mv "$bin"/*.debug "$tmp/root/debug/"
+rm -rf "$bin"
+for how in dwarf fp none; do
+	import_all $how $how
+done
+built=$(truth dwarf "SELECT count(DISTINCT program) FROM stack")
+paths=$(truth dwarf "SELECT count(*) FROM stack")
+for how in dwarf fp; do
+	expect "$how: paths whose stack is not there" "$(truth $how "$list stack_id IS NULL")" ""
+	expect "$how: stacks that are not right and do not say so" "$(truth $how "$list complete AND NOT right")" ""
+	expect "$how: programs with names where symbols were stripped, or without where they were not" "$(truth $how "
+		SELECT DISTINCT program FROM cells WHERE path = 'deep' AND (functions IS NOT NULL) <> (symbols = 'kept')")" ""
+done
+expect "dwarf: paths that are not complete or not as the program knows them" \
+	"$(truth dwarf "$list path <> 'own stack' AND NOT (right AND complete AND NOT truncated AND NOT broken)")" ""
+expect "dwarf: handlers with a stack of their own, whose interrupted function is beyond what was saved" \
+	"$(truth dwarf "$list path = 'own stack' AND NOT (begins_right AND truncated AND NOT complete)")" ""
+expect "fp: paths of programs with frame pointers that are not complete or not as the program knows them" \
+	"$(truth fp "$list fp = 'fp' AND $plain AND NOT (right AND complete)")" ""
+expect "fp: system calls that are not complete or not as the program knows them" \
+	"$(truth fp "$list kind <> 'entry' AND NOT (right AND complete)")" ""
+expect "fp: the programs whose stacks need --stack dwarf, as the recorder counts them" \
+	"$(sed -n 's/.* and \([0-9]*\) more: no frame pointers.*--stack dwarf.*/\1/p' "$tmp/fp.log")" \
+	"$(truth fp "SELECT count(DISTINCT program) - 3 FROM cells WHERE fp = 'nofp'")"
+# With the debug files that the programs name, and still without the programs.
+mv "$tmp/dwarf.truth" "$tmp/linked.truth"
+import_all linked dwarf --debug-dir /debug
+expect "dwarf, debug files: paths that are not right, with names" "$(truth linked "$list path <> 'own stack'
+	AND symbols <> 'stripped' AND NOT (named_right AND placed_right AND complete)")" ""
+expect "none: calls, their stacks, other user stacks" "$(sqlite3 "$tmp/none.db" "SELECT count(*) > $built, count(stack_id),
+	(SELECT count(*) FROM stack WHERE kind = 'user') FROM slice")" "1|0|0"
+note "$built programs, $paths paths, all complete and right by unwind tables, $(truth fp "SELECT count(*) FROM cells
+	WHERE right AND complete") by frame pointers; skipped: ${skipped[*]:-none}"
+finish
