@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "jsontext.h"
+#include "safetext.h"
 
 /* Bytes of the UTF-8 character at s, or 0 when there is none that is well formed. */
 static size_t utf8_length(const unsigned char *s, size_t n)
@@ -40,10 +41,13 @@ void cw_json_string(FILE *out, const char *s, size_t n)
 	while (n) {
 		const unsigned char *p = (const unsigned char *)s;
 		size_t length = utf8_length(p, n);
+		unsigned int c;
 
 		if (*p == '"' || *p == '\\') {
 			putc('\\', out);
 			putc(*p, out);
+		} else if (length > 1 && cw_utf8_decode(p, &c) && cw_char_hostile(c)) {
+			fprintf(out, "\\u%04x", c);
 		} else if (length) {
 			fwrite(p, 1, length, out);
 		} else {

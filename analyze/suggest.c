@@ -10,7 +10,9 @@
 #include <unistd.h>
 #include "commands.h"
 #include "options.h"
+#include "plan_build.h"
 #include "report.h"
+#include "safetext.h"
 #include "say.h"
 #include "suggest.h"
 #include "suggest_groups.h"
@@ -124,18 +126,35 @@ static bool in_order(const struct suggesting *x, size_t *stage, size_t *i)
 	return false;
 }
 
+static void yaml_quoted(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned int c;
+	int n;
+
+	fputc('"', out);
+	for (; *s; s += n) {
+		n = cw_utf8_decode(s, &c);
+		if (cw_char_hostile(c))
+			fprintf(out, c < 0x100 ? "\\x%02x" : "\\u%04x", c);
+		else
+			fprintf(out, c == '"' || c == '\\' ? "\\%.*s" : "%.*s", n, (const char *)s);
+	}
+	fputc('"', out);
+}
+
 /* A name that YAML would not read as it is gets quotes. */
 static void yaml_name(FILE *out, const char *name)
 {
-	if (name[strspn(name,
-			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")]) {
-		fputc('\'', out);
-		for (const char *c = name; *c; c++)
-			fprintf(out, *c == '\'' ? "''" : "%c", *c);
-		fputc('\'', out);
-	} else {
-		fputs(name, out);
-	}
+	char *text = cw_plan_name_to_text(name);
+
+	if (!text)
+		return;
+	if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")])
+		yaml_quoted(out, text);
+	else
+		fputs(text, out);
+	free(text);
 }
 
 static void yaml_module(const struct suggesting *x, FILE *out, const char *side, uint32_t node)

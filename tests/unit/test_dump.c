@@ -79,6 +79,8 @@ static void strings(void **state)
 	assert_string_equal(string_json("", 0), "\"\"");
 	assert_string_equal(string_json("a\"b\\c", 5), "\"a\\\"b\\\\c\"");
 	assert_string_equal(string_json("\x1b[1m\n\x7f", 6), "\"\\u001b[1m\\u000a\\u007f\"");
+	assert_string_equal(string_json("\xe2\x80\xae\xc2\x9b\xd8\x9c", 7),
+			    "\"\\u202e\\u009b\\u061c\"");
 	assert_string_equal(string_json("gr\xc3\xbc\xc3\x9f", 6), "\"gr\xc3\xbc\xc3\x9f\"");
 	assert_string_equal(string_json("\xf0\x9f\x8e\x89", 4), "\"\xf0\x9f\x8e\x89\"");
 	assert_string_equal(string_json("\xff\xc3", 2), "\"\\u00ff\\u00c3\""); /* cut */
