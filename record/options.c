@@ -27,6 +27,7 @@ struct parse {
 	bool offset[MAX_FUNCS]; /* given by --offset */
 	size_t nfuncs;
 	bool own_hops; /* the command line's, which replace the file's */
+	bool own_age;  /* the command line's, which holds for the file's hops, too */
 	const char *source, *source_binary;
 	uint32_t source_arg, target_arg;
 	bool target_arg_given;
@@ -175,9 +176,16 @@ static void check_async(struct argp_state *st, const struct parse *p)
 		argp_error(st, "--async-target-arg needs --async-source");
 }
 
-/* --module holds for every function that names none itself. */
-static void apply_module(struct argp_state *st, struct cw_options *o)
+/* --module holds for every function that names none itself, and for the one that a file is about.
+ */
+static void apply_module(struct argp_state *st, struct parse *p)
 {
+	struct cw_options *o = p->o;
+
+	if (o->module && p->config && !p->nfuncs && o->plan->nfuncs == 1) {
+		free(o->plan->funcs[0].module);
+		o->plan->funcs[0].module = NULL;
+	}
 	if (o->module && cw_plan_set_module(o->plan, o->module))
 		argp_failure(st, 1, ENOMEM, "cannot start");
 }
@@ -197,7 +205,9 @@ static void finish_recording(struct argp_state *st, struct parse *p)
 		add_func(st, o, p->funcs[i], p->offset[i]);
 	if (p->source)
 		add_source_hop(st, p);
-	apply_module(st, o);
+	for (i = 0; p->own_age && i < o->plan->nhops; i++)
+		o->plan->hops[i].max_age_ns = 0;
+	apply_module(st, p);
 	if (!o->plan->nfuncs && !o->plan->nhops)
 		argp_error(st, "which function? Name one, or a handoff with --async-hop");
 	if (cw_plan_finish(o->plan, err))
@@ -244,6 +254,7 @@ static error_t parse_plan_opt(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_MAX_AGE:
 		plan->max_age_ns = cw_value_scaled(st, "--async-max-age-ms", arg, 1e6);
+		p->own_age = true;
 		return 0;
 	case OPT_MIN_TOTAL:
 		f->min_total_ns = cw_value_scaled(st, "--min-total-ms", arg, 1e6);

@@ -265,6 +265,149 @@ static void config_comes_first(void **state)
 	unlink(path);
 }
 
+/*
+ * What the command line says wins over the file in every key that both have, before it and behind
+ * it; what it does not say is the file's.
+ */
+static const char config_yaml[] = "target:\n  function: get\n  module: a.so\n"
+				  "hops:\n  - source: put\n    source_arg: 1\n    target: get\n"
+				  "    target_module: a.so\n    max_age_ms: 700\n"
+				  "filters:\n  duration: 30\n  max_events: 10\n  min_total_ms: 5\n"
+				  "  min_queue_ms: 6\n  min_work_ms: 7\n"
+				  "max_age_ms: 900\nret: false\ntime: false\nattribution: false\n"
+				  "stacks: false\n";
+
+static bool said_duration(const struct cw_options *o)
+{
+	return o->plan->filters.duration_ns == 2000000000ull;
+}
+
+static bool said_max_events(const struct cw_options *o)
+{
+	return o->plan->filters.max_events == 77;
+}
+
+static bool said_min_total(const struct cw_options *o)
+{
+	return o->plan->filters.min_total_ns == 500000;
+}
+
+static bool said_min_queue(const struct cw_options *o)
+{
+	return o->plan->filters.min_queue_ns == 250000;
+}
+
+static bool said_min_work(const struct cw_options *o)
+{
+	return o->plan->filters.min_work_ns == 8000000;
+}
+
+static bool said_max_age(const struct cw_options *o)
+{
+	return o->plan->max_age_ns == 123000000 && !o->plan->hops[0].max_age_ns;
+}
+
+static bool said_ret(const struct cw_options *o)
+{
+	return o->plan->ret;
+}
+
+static bool said_stacks(const struct cw_options *o)
+{
+	return o->plan->stacks;
+}
+
+static bool said_hop(const struct cw_options *o)
+{
+	return o->plan->nhops == 1 && !strcmp(o->plan->hops[0].source, "b") &&
+	       o->plan->hops[0].source_arg == 3;
+}
+
+static bool said_function(const struct cw_options *o)
+{
+	return !strcmp(o->plan->funcs[0].name, "other");
+}
+
+static bool said_module(const struct cw_options *o)
+{
+	return !strcmp(o->plan->funcs[0].name, "get") &&
+	       !strcmp(o->plan->funcs[0].module, "own.so");
+}
+
+static const struct {
+	const char *words;
+	bool (*said)(const struct cw_options *o);
+} overrides[] = {
+	{"--duration 2", said_duration},
+	{"--max-events 77", said_max_events},
+	{"--min-total-ms 0.5", said_min_total},
+	{"--min-queue-ms 0.25", said_min_queue},
+	{"--min-work-ms 8", said_min_work},
+	{"--async-max-age-ms 123", said_max_age},
+	{"--ret", said_ret},
+	{"--return-value", said_ret},
+	{"--stack fp", said_stacks},
+	{"--async-hop b,3,get,1", said_hop},
+	{"--function other", said_function},
+	{"other", said_function},
+	{"--module own.so", said_module},
+};
+
+/* All that the file says and line does not. */
+static void expect_file(const struct cw_options *o, size_t except)
+{
+	static const struct cw_plan_filters f = {
+		.duration_ns = 30000000000ull,
+		.max_events = 10,
+		.min_total_ns = 5000000,
+		.min_queue_ns = 6000000,
+		.min_work_ns = 7000000,
+	};
+	const struct cw_plan *p = o->plan;
+	bool (*said)(const struct cw_options *) = overrides[except].said;
+
+	assert_true(said == said_duration || p->filters.duration_ns == f.duration_ns);
+	assert_true(said == said_max_events || p->filters.max_events == f.max_events);
+	assert_true(said == said_min_total || p->filters.min_total_ns == f.min_total_ns);
+	assert_true(said == said_min_queue || p->filters.min_queue_ns == f.min_queue_ns);
+	assert_true(said == said_min_work || p->filters.min_work_ns == f.min_work_ns);
+	assert_true(said == said_max_age || p->max_age_ns == 900000000);
+	assert_true(said == said_ret || !p->ret);
+	assert_true(said == said_stacks || !p->stacks);
+	assert_int_equal(p->nhops, 1);
+	assert_true(said == said_hop || !strcmp(p->hops[0].source, "put"));
+	assert_true(said == said_hop || said == said_max_age || p->hops[0].max_age_ns == 700000000);
+	assert_true(said == said_function || !strcmp(p->funcs[0].name, "get"));
+	assert_true(said == said_function || said == said_module ||
+		    !strcmp(p->funcs[0].module, "a.so"));
+	assert_string_equal(o->output, "callweave.cwc");
+}
+
+static void options_win_over_config(void **state)
+{
+	char path[] = "/tmp/cw-options-XXXXXX", line[256];
+	int fd = mkstemp(path);
+	struct cw_options o;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, config_yaml, sizeof(config_yaml) - 1), sizeof(config_yaml) - 1);
+	close(fd);
+	for (size_t i = 0; i < 2 * sizeof(overrides) / sizeof(*overrides); i++) {
+		const char *words = overrides[i / 2].words;
+
+		snprintf(line, sizeof(line), "-p 1 %s --config %s %s", i % 2 ? "" : words, path,
+			 i % 2 ? words : "");
+		parse(&o, line);
+		if (!overrides[i / 2].said(&o))
+			fail_msg("%s %s --config is not what holds", words,
+				 i % 2 ? "behind" : "before");
+		expect_file(&o, i / 2);
+		cw_options_free(&o);
+	}
+	unlink(path);
+}
+
 static void sizes_of_files(void **state)
 {
 	char line[] = "-p 1 --max-size 256M --rotate 8 -o x.cwc f";
@@ -374,6 +517,7 @@ int main(void)
 		cmocka_unit_test(several_processes),
 		cmocka_unit_test(async_source),
 		cmocka_unit_test(config_comes_first),
+		cmocka_unit_test(options_win_over_config),
 		cmocka_unit_test(sizes_of_files),
 		cmocka_unit_test(exec_arguments),
 		cmocka_unit_test(usage_errors),
