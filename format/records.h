@@ -189,7 +189,7 @@ struct cw_rec {
 
 #define CW_FIELDS_BLOB(R, F, A, S, B, V) \
 	F(R, u32, module_id, "module the payload belongs to") \
-	F(R, u32, kind, "1 ELF file with symbol tables and unwind sections only, 2 whole ELF file, 3 vdso image, 4 perf map") \
+	F(R, u32, kind, "1 ELF file with symbol tables and unwind sections only, 2 whole ELF file, 3 vdso image, 4 perf map, 5 separate debug file, 6 the file that dwz moved parts of that to") \
 	F(R, u64, offset, "where data starts in the payload, bytes") \
 	F(R, u64, total, "bytes of the whole payload") \
 	B(R, data, "the bytes")
@@ -358,7 +358,14 @@ enum cw_stack_flags {
 	CW_STACK_DWARF = 32,
 	CW_STACK_FP_END = 64
 };
-enum cw_blob_kind { CW_BLOB_SYMBOLS = 1, CW_BLOB_ELF = 2, CW_BLOB_VDSO = 3, CW_BLOB_PERF_MAP = 4 };
+enum cw_blob_kind {
+	CW_BLOB_SYMBOLS = 1,
+	CW_BLOB_ELF = 2,
+	CW_BLOB_VDSO = 3,
+	CW_BLOB_PERF_MAP = 4,
+	CW_BLOB_DEBUG = 5,
+	CW_BLOB_ALTERNATE = 6
+};
 enum cw_probe_flags {
 	CW_PROBE_HAS_ENTRY = 1,
 	CW_PROBE_HAS_RETURN = 2,

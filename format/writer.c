@@ -15,6 +15,7 @@
 #include "describe.h"
 #include "header.h"
 #include "output.h"
+#include "seektable.h"
 #include "wire.h"
 
 #define NBUFS          4
@@ -43,10 +44,6 @@ struct lost_pair {
 	uint64_t count;
 };
 
-struct seek_entry {
-	uint32_t compressed, decompressed;
-};
-
 struct cw_writer {
 	int fd;
 	pthread_t thread;
@@ -72,8 +69,7 @@ struct cw_writer {
 	ZSTD_CCtx *cctx;
 	uint8_t *out;
 	size_t out_size;
-	struct seek_entry *seek;
-	size_t nseek, seek_room;
+	struct cw_seektable seek;
 };
 
 static uint64_t clock_ns(clockid_t id)
@@ -85,22 +81,6 @@ static uint64_t clock_ns(clockid_t id)
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
-
-static int note_frame(struct cw_writer *w, size_t compressed, size_t decompressed)
-{
-	if (w->nseek == w->seek_room) {
-		size_t room = w->seek_room ? 2 * w->seek_room : 256;
-		struct seek_entry *bigger = realloc(w->seek, room * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		w->seek = bigger;
-		w->seek_room = room;
-	}
-	w->seek[w->nseek].compressed = compressed;
-	w->seek[w->nseek++].decompressed = decompressed;
-	return 0;
-}
 
 static int write_frame(struct cw_writer *w, const struct buf *b, size_t *written)
 {
@@ -115,7 +95,7 @@ static int write_frame(struct cw_writer *w, const struct buf *b, size_t *written
 	if (err)
 		return err;
 	*written = n;
-	return note_frame(w, n, size);
+	return cw_seektable_add(&w->seek, n, size);
 }
 
 static void set_error(struct cw_writer *w, int err)
@@ -181,7 +161,7 @@ static int write_header(struct cw_writer *w, const struct cw_meta_kv *kv)
 		return err;
 	err = cw_write_quietly(w->fd, mem, size);
 	if (!err)
-		err = note_frame(w, size, 0);
+		err = cw_seektable_add(&w->seek, size, 0);
 	w->stats.bytes = size;
 	free(mem);
 	return err;
@@ -474,26 +454,15 @@ void cw_writer_get_stats(const struct cw_writer *w, struct cw_writer_stats *st)
 
 static int write_seek_table(struct cw_writer *w)
 {
-	size_t body = w->nseek * sizeof(struct seek_entry) + CW_SEEK_FOOTER_SIZE;
-	uint8_t *mem = malloc(8 + body);
-	uint8_t *p = mem;
-	int err;
+	uint8_t *mem;
+	size_t size;
+	int err = cw_seektable_make(&w->seek, &mem, &size);
 
-	if (!mem)
-		return -ENOMEM;
-	cw_put32(p, CW_SEEK_FRAME_MAGIC);
-	cw_put32(p + 4, body);
-	p += 8;
-	for (size_t i = 0; i < w->nseek; i++, p += 8) {
-		cw_put32(p, w->seek[i].compressed);
-		cw_put32(p + 4, w->seek[i].decompressed);
-	}
-	cw_put32(p, w->nseek);
-	p[4] = 0; /* no checksums in the table: each frame has its own */
-	cw_put32(p + 5, CW_SEEK_FOOTER_MAGIC);
-	err = cw_write_quietly(w->fd, mem, 8 + body);
+	if (err)
+		return err;
+	err = cw_write_quietly(w->fd, mem, size);
 	if (!err)
-		w->stats.bytes += 8 + body;
+		w->stats.bytes += size;
 	free(mem);
 	return err;
 }
@@ -523,7 +492,7 @@ void cw_writer_free(struct cw_writer *w)
 		free(w->bufs[i].mem);
 	free(w->blob.mem);
 	free(w->lost);
-	free(w->seek);
+	free(w->seek.entries);
 	free(w->out);
 	ZSTD_freeCCtx(w->cctx);
 	pthread_cond_destroy(&w->work);
