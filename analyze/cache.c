@@ -126,7 +126,8 @@ char *cw_cache_key(const struct cw_open_opts *o, const char *capture_id)
 		version);
 	fprintf(f, "program=%016" PRIx64 "\nschema=%016" PRIx64 "\n", program_version(),
 		hash(HASH_START, cw_schema_text(), strlen(cw_schema_text())));
-	fprintf(f, "max_age_ns=%" PRIu64 "\nsymbols=%d\n", o->max_age_ns, !o->no_symbols);
+	fprintf(f, "max_age_ns=%" PRIu64 "\nsymbols=%d%d%d%d\n", o->max_age_ns, !o->no_symbols,
+		o->no_lines, o->mangled, o->debuginfod);
 	for (const char *const *d = o->debug_dirs; d && *d; d++)
 		fprintf(f, "debug_dir=%s\n", *d);
 	fprintf(f, "sysroot=%s\ndebuginfod=%s\nplan=%s\n", o->sysroot ?: "", debuginfod ?: "",

@@ -14,6 +14,8 @@ int cw_cmd_diagnostics(int argc, char **argv);
 int cw_cmd_blocked(int argc, char **argv);
 int cw_cmd_discover(int argc, char **argv);
 int cw_cmd_suggest(int argc, char **argv);
+int cw_cmd_modules(int argc, char **argv);
+int cw_cmd_archive(int argc, char **argv);
 int cw_cmd_sql(int argc, char **argv);
 int cw_cmd_dump(int argc, char **argv);
 

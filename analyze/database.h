@@ -18,6 +18,9 @@ struct cw_open_opts {
 	bool stoppable;                /* Ctrl-C ends the search for names, not the program */
 	const char *const *debug_dirs; /* searched for module files; ends with NULL; may be NULL */
 	const char *sysroot;           /* prefix for module paths; NULL none */
+	bool debuginfod;               /* ask debuginfod servers for what is nowhere else */
+	bool no_lines;                 /* look up no lines and inlined functions */
+	bool mangled;                  /* leave C++ and Rust names as the linker has them */
 };
 
 /*

@@ -287,7 +287,8 @@ static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t k
 
 static void write_blob(struct cw_trace *t, struct blob *b)
 {
-	static const char *const kinds[] = {"unknown", "symbols", "elf", "vdso", "perf map"};
+	static const char *const kinds[] = {"unknown",  "symbols", "elf",      "vdso",
+					    "perf map", "debug",   "alternate"};
 	uint64_t *w;
 
 	cw_stacks_payload(t, b->module_id, b->kind, b->data, b->have);

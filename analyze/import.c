@@ -12,6 +12,8 @@
 #include "feed.h"
 #include "ingest.h"
 #include "say.h"
+#include "symbol_places.h"
+#include "symbol_sources.h"
 
 #define PROGRESS_EVERY 8192u /* records between looks at the clock */
 
@@ -71,13 +73,19 @@ static int read_all(struct import *im)
 
 static int run(struct import *im, sqlite3 *db, const struct cw_open_opts *o)
 {
+	const char *start = cw_reader_meta(im->reader, "start_wall_ns");
+	struct cw_source_places places;
 	struct cw_ingest_opts io = {
 		.plan = o->plan,
 		.max_age_ns = o->max_age_ns,
 		.arch = cw_reader_meta(im->reader, "arch"),
+		.places = &places,
 	};
-	int err = cw_ingest_new(&im->in, db, &io);
+	int err;
 
+	cw_places_set(&places, o, cw_reader_meta(im->reader, "boot_id"),
+		      start ? strtoll(start, NULL, 10) : 0);
+	err = cw_ingest_new(&im->in, db, &io);
 	if (err)
 		return err;
 	cw_feed_header(im->in, im->reader);

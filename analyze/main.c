@@ -24,6 +24,8 @@ static const struct command {
 	{"blocked", cw_cmd_blocked, "show what functions and hops waited for"},
 	{"discover", cw_cmd_discover, "find who hands work to a function"},
 	{"suggest", cw_cmd_suggest, "find handoffs among the recorded functions"},
+	{"modules", cw_cmd_modules, "show where names and lines come from, and what was tried"},
+	{"archive", cw_cmd_archive, "add the files that give lines to a copy of a capture"},
 	{"sql", cw_cmd_sql, "query a capture"},
 	{"dump", cw_cmd_dump, "print or check the records of a capture"},
 };

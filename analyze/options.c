@@ -14,7 +14,10 @@ enum {
 	OPT_NO_CACHE,
 	OPT_DEBUG_DIR,
 	OPT_SYSROOT,
-	OPT_NO_SYMBOLS
+	OPT_NO_SYMBOLS,
+	OPT_DEBUGINFOD,
+	OPT_SRCLINE,
+	OPT_NO_DEMANGLE,
 };
 
 static const struct argp_option options[] = {
@@ -32,6 +35,14 @@ static const struct argp_option options[] = {
 	{"debug-dir", OPT_DEBUG_DIR, "DIR", 0,
 	 "Look for module files and debug files here first; may be repeated", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Look for the modules' paths below this directory", 0},
+	{"debuginfod", OPT_DEBUGINFOD, "URLS", OPTION_ARG_OPTIONAL,
+	 "Ask these debuginfod servers (default: those of DEBUGINFOD_URLS) for what no folder has",
+	 0},
+	{"srcline", OPT_SRCLINE, "none|full", 0,
+	 "none: look up no source lines and no inlined functions, which is faster (default: full)",
+	 0},
+	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "Show C++ and Rust names as the linker has them",
+	 0},
 	{"no-symbols", OPT_NO_SYMBOLS, NULL, 0, "Leave frames without names", 0},
 	{"no-cache", OPT_NO_CACHE, NULL, 0, "Neither use nor keep a cached database", 0},
 	{0},
@@ -90,6 +101,8 @@ static void finish(struct cw_input *in, struct argp_state *state)
 {
 	char err[CW_PLAN_ERR] = "";
 
+	if (!in->open.debuginfod)
+		unsetenv("DEBUGINFOD_URLS"); /* libraries would ask by themselves */
 	if (in->config)
 		read_config(in);
 	if (!in->plan)
@@ -132,6 +145,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_DEBUG_DIR:
 		return -add_debug_dir(in, arg);
+	case OPT_DEBUGINFOD:
+		if (arg)
+			setenv("DEBUGINFOD_URLS", arg, 1);
+		if (!*(getenv("DEBUGINFOD_URLS") ?: ""))
+			argp_error(state,
+				   "--debuginfod: give a server, as in "
+				   "--debuginfod=http://localhost:8002, or set DEBUGINFOD_URLS");
+		in->open.debuginfod = true;
+		return 0;
+	case OPT_SRCLINE:
+		if (strcmp(arg, "none") != 0 && strcmp(arg, "full") != 0)
+			argp_error(state, "--srcline %s: give none or full", arg);
+		in->open.no_lines = !strcmp(arg, "none");
+		return 0;
+	case OPT_NO_DEMANGLE:
+		in->open.mangled = true;
+		return 0;
 	case OPT_SYSROOT:
 		in->open.sysroot = arg;
 		return 0;

@@ -393,9 +393,20 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 	retry(t, ts > WAIT_NS ? ts - WAIT_NS : 0, false);
 }
 
+static void write_unwind(void *arg, uint32_t module_id, const char *from, const char *tried)
+{
+	struct cw_trace *t = arg;
+	uint64_t *w = cw_rows_put(t->rows, CW_ROW_MODULE_UNWIND, !from << 1 | !tried << 2);
+
+	w[0] = module_id;
+	w[1] = cw_word_dup(from);
+	w[2] = cw_word_dup(tried);
+}
+
 static int finish(struct cw_trace *t)
 {
 	retry(t, UINT64_MAX, false);
+	cw_unwind_modules_each(t->stacks->modules, write_unwind, t);
 	return 0;
 }
 
@@ -435,9 +446,9 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_stacks;
 const struct cw_pass cw_pass_stacks = {
 	.name = "stacks",
-	.version = 2,
+	.version = 3,
 	.reads = "stack stack_regs module blob identity images",
-	.writes = "stack stack_frame frame",
+	.writes = "stack stack_frame frame module_unwind",
 	.types = CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS) | CW_TYPE_BIT(CW_MODULE) |
 		 CW_TYPE_BIT(CW_BLOB),
 	.begin = begin,

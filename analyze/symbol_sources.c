@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "debuginfod.h"
+#include "symbol_links.h"
 #include "symbol_sources.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
@@ -81,13 +83,53 @@ static bool is_right(const struct search *s, const struct cw_elf *elf)
 	return false;
 }
 
+/* Whether nothing is wanted any more. */
+static bool done(const struct search *s)
+{
+	const struct cw_module_files *f = s->files;
+	struct cw_elf *all[] = {f->embedded, f->image, f->debug};
+	bool layout = false, code = false, names = false;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		layout |= all[i] && cw_elf_has_layout(all[i]);
+		code |= all[i] && cw_elf_has_code(all[i]);
+		names |= all[i] && cw_elf_has_symtab(all[i]);
+	}
+	if (s->where->whole && !code)
+		return false;
+	return layout && (f->debug || (names && s->where->no_lines && !s->where->whole));
+}
+
+/* Keep a file that is right for what it has; debug information goes first. */
+static void keep(struct search *s, struct cw_elf *elf)
+{
+	struct cw_module_files *f = s->files;
+	bool dwarf = cw_elf_has_dwarf(elf);
+
+	if (dwarf && !f->debug) {
+		f->debug = elf;
+		return;
+	}
+	if (!dwarf)
+		cw_sources_note(s->tried, "%s: no debug information", cw_elf_path(elf));
+	if (f->image && !cw_elf_has_code(f->image) && cw_elf_has_code(elf)) {
+		cw_elf_free(f->image);
+		f->image = NULL;
+	}
+	if (f->image)
+		cw_elf_free(elf);
+	else
+		f->image = elf;
+}
+
 /* Look at one file; keep it if it serves. */
 static void try_file(struct search *s, const char *path)
 {
 	struct cw_elf *elf;
 	const char *why;
 
-	if (s->files->debug)
+	if (done(s))
 		return;
 	elf = cw_elf_open(path, &why);
 	if (!elf) {
@@ -97,19 +139,10 @@ static void try_file(struct search *s, const char *path)
 			cw_sources_note(s->tried, "%s: %s", path, why);
 		return;
 	}
-	if (!is_right(s, elf)) {
+	if (is_right(s, elf))
+		keep(s, elf);
+	else
 		cw_elf_free(elf);
-		return;
-	}
-	if (cw_elf_has_dwarf(elf)) {
-		s->files->debug = elf;
-	} else if (!s->files->image) {
-		s->files->image = elf;
-		cw_sources_note(s->tried, "%s: no debug information", path);
-	} else {
-		cw_sources_note(s->tried, "%s: no debug information", path);
-		cw_elf_free(elf);
-	}
 }
 
 static void __attribute__((format(printf, 2, 3))) try_path(struct search *s, const char *fmt, ...)
@@ -149,23 +182,54 @@ static void try_root(struct search *s, const char *root)
 	if (!has_id(s))
 		return;
 	try_path(s, "%s" DEBUG_ROOT "/.build-id/%s.debug", root, s->id_path);
+	try_path(s, "%s" DEBUG_ROOT "/.build-id/%s", root, s->id_path);
 	try_path(s, "%s" DEBUG_ROOT "%s.debug", root, s->path);
 }
 
 /* The separate debug file that a stripped one, or what is embedded of it, names. */
 static void try_debuglink(struct search *s, struct cw_elf *elf)
 {
-	const char *link = elf ? cw_elf_debuglink(elf) : NULL, *path;
-	int dir;
+	const char *link = elf ? cw_elf_debuglink(elf) : NULL, *path, *const * extra;
+	const char *root = s->where->sysroot;
+	int dir, own_dir = base_name(s->path) - s->path;
 
 	if (!link || !has_id(s) || elf == s->linked)
 		return;
 	s->linked = elf;
 	path = cw_elf_path(elf) ? cw_elf_path(elf) : s->path;
 	dir = base_name(path) - path;
+	for (extra = s->where->debug_dirs; extra && *extra; extra++) {
+		try_path(s, "%s/%s", *extra, link);
+		try_path(s, "%s%.*s%s", *extra, own_dir, s->path, link);
+	}
+	if (root) {
+		try_path(s, "%s%.*s%s", root, own_dir, s->path, link);
+		try_path(s, "%s%.*s.debug/%s", root, own_dir, s->path, link);
+		try_path(s, "%s" DEBUG_ROOT "%.*s%s", root, own_dir, s->path, link);
+	}
 	try_path(s, "%.*s%s", dir, path, link);
 	try_path(s, "%.*s.debug/%s", dir, path, link);
-	try_path(s, DEBUG_ROOT "%.*s%s", dir, path, link);
+	try_path(s, DEBUG_ROOT "%.*s%s", own_dir, s->path, link);
+}
+
+/* What no folder has may be on a server; it takes long, so that it comes last. */
+static void try_debuginfod(struct search *s, enum cw_debuginfod_kind kind)
+{
+	const char *why;
+	char *path;
+
+	if (!s->where->debuginfod || !has_id(s) || done(s))
+		return;
+	if (kind == CW_DEBUGINFOD_EXECUTABLE && !s->where->whole && s->files->embedded)
+		return;
+	path = cw_debuginfod_find(s->module->build_id, kind, s->where->cancel, &why);
+	if (path)
+		try_file(s, path);
+	else
+		cw_sources_note(
+			s->tried, "debuginfod, %s: %s",
+			kind == CW_DEBUGINFOD_DEBUG ? "debug information" : "the file itself", why);
+	free(path);
 }
 
 static void set_paths(struct search *s)
@@ -195,13 +259,25 @@ static void check_embedded(struct search *s)
 		cw_elf_free(f->embedded);
 		f->embedded = NULL;
 	}
+	if (f->embedded_debug && has_id(s) &&
+	    !strcmp(cw_elf_build_id(f->embedded_debug), s->module->build_id) &&
+	    cw_elf_has_dwarf(f->embedded_debug)) {
+		f->debug = f->embedded_debug;
+		f->embedded_debug = NULL;
+	} else if (f->embedded_debug) {
+		cw_sources_note(s->tried,
+				"capture: a debug file with another build id or none: not "
+				"used");
+	}
 	if (!f->embedded && f->embedded_why)
 		cw_sources_note(s->tried, "capture: %s", f->embedded_why);
 	else if (!f->embedded)
 		cw_sources_note(s->tried, "capture: nothing embedded");
+	else if (f->debug)
+		;
 	else if (cw_elf_has_dwarf(f->embedded))
 		f->debug = f->embedded;
-	else
+	else if (!s->where->no_lines)
 		cw_sources_note(s->tried, "capture: names only, no lines");
 }
 
@@ -219,6 +295,115 @@ static void try_all(struct search *s)
 	}
 	try_root(s, "");
 	try_debuglink(s, s->files->image ? s->files->image : s->files->embedded);
+	try_debuginfod(s, CW_DEBUGINFOD_DEBUG);
+	try_debuginfod(s, CW_DEBUGINFOD_EXECUTABLE);
+}
+
+/* ---- what those files refer to ------------------------------------------------------------------
+ */
+
+/* One file that may be dwz's alternate one with this build id. */
+static void try_alternate(struct search *s, const char *id, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void try_alternate(struct search *s, const char *id, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	struct cw_elf *elf;
+	const char *why;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	if (s->files->alt || len <= 0 || (size_t)len >= sizeof(path))
+		return;
+	elf = cw_elf_open(path, &why);
+	if (elf && !strcmp(cw_elf_build_id(elf), id)) {
+		s->files->alt = elf;
+		return;
+	}
+	if (elf)
+		cw_sources_note(s->tried,
+				"%s: another build id than the alternate file's: not used", path);
+	else if (!strcmp(why, strerrordesc_np(ENOENT)))
+		fprintf(s->missing_out, "%s%s", ftell(s->missing_out) ? ", " : "", path);
+	else
+		cw_sources_note(s->tried, "%s: %s", path, why);
+	cw_elf_free(elf);
+}
+
+static void look_for_alternate(struct search *s, const char *name, const char *id)
+{
+	const char *path = cw_elf_path(s->files->debug), *const * dir, *why;
+	const char *root = s->where->sysroot ? s->where->sysroot : "";
+	char *found;
+
+	for (dir = s->where->debug_dirs; dir && *dir; dir++) {
+		try_alternate(s, id, "%s/.build-id/%.2s/%s.debug", *dir, id, id + 2);
+		try_alternate(s, id, "%s/.dwz/%s", *dir, base_name(name));
+		try_alternate(s, id, "%s/%s", *dir, base_name(name));
+	}
+	if (name[0] == '/') {
+		if (*root)
+			try_alternate(s, id, "%s%s", root, name);
+		try_alternate(s, id, "%s", name);
+	} else if (path) {
+		try_alternate(s, id, "%.*s%s", (int)(base_name(path) - path), path, name);
+	}
+	if (*root)
+		try_alternate(s, id, "%s" DEBUG_ROOT "/.build-id/%.2s/%s.debug", root, id, id + 2);
+	try_alternate(s, id, DEBUG_ROOT "/.build-id/%.2s/%s.debug", id, id + 2);
+	try_alternate(s, id, DEBUG_ROOT "/.dwz/%s", base_name(name));
+	if (s->files->alt || !s->where->debuginfod)
+		return;
+	found = cw_debuginfod_find(id, CW_DEBUGINFOD_DEBUG, s->where->cancel, &why);
+	if (found)
+		try_alternate(s, id, "%s", found);
+	else
+		cw_sources_note(s->tried, "debuginfod, alternate file: %s", why);
+	free(found);
+}
+
+static void find_alternate(struct search *s)
+{
+	struct cw_module_files *f = s->files;
+	char id[CW_BUILD_ID_TEXT];
+	const char *name = f->debug && !s->where->no_lines ? cw_elf_altlink(f->debug, id) : NULL;
+
+	if (!name)
+		return;
+	if (f->embedded_alt && !strcmp(cw_elf_build_id(f->embedded_alt), id)) {
+		f->alt = f->embedded_alt;
+		f->embedded_alt = NULL;
+	} else {
+		look_for_alternate(s, name, id);
+	}
+	if (f->alt)
+		return;
+	cw_sources_note(s->tried,
+			"%s, which the debug information refers to, is missing: some "
+			"names are unknown",
+			name);
+	f->alt = cw_elf_open_nothing();
+}
+
+/* Symbols that a stripped file carries compressed, when nothing else has the full table. */
+static void find_mini_debug(struct search *s)
+{
+	struct cw_module_files *f = s->files;
+	struct cw_elf *all[] = {f->embedded, f->image, f->debug};
+	const char *why = NULL;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		if (all[i] && cw_elf_has_symtab(all[i]))
+			return;
+	}
+	for (i = 0; i < 2 && !f->mini; i++)
+		f->mini = all[i] ? cw_elf_mini_debug(all[i], &why) : NULL;
+	if (!f->mini && why)
+		cw_sources_note(s->tried, "%s", why);
 }
 
 void cw_sources_find(const struct cw_module_identity *m, const struct cw_source_places *where,
@@ -232,6 +417,8 @@ void cw_sources_find(const struct cw_module_identity *m, const struct cw_source_
 	if (!s.missing_out)
 		return;
 	try_all(&s);
+	find_alternate(&s);
+	find_mini_debug(&s);
 	fclose(s.missing_out);
 	if (s.missing_size)
 		cw_sources_note(tried, "not there: %s", s.missing);
@@ -242,9 +429,12 @@ void cw_sources_free(struct cw_module_files *files)
 {
 	if (files->debug != files->embedded && files->debug != files->image)
 		cw_elf_free(files->debug);
+	/* Debug information goes before what it refers to. */
 	cw_elf_free(files->embedded);
 	cw_elf_free(files->image);
-	files->embedded = NULL;
-	files->image = NULL;
-	files->debug = NULL;
+	cw_elf_free(files->alt);
+	cw_elf_free(files->mini);
+	cw_elf_free(files->embedded_debug);
+	cw_elf_free(files->embedded_alt);
+	memset(files, 0, sizeof(*files));
 }

@@ -6,6 +6,7 @@
 #ifndef CW_SYMBOL_SOURCES_H
 #define CW_SYMBOL_SOURCES_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,10 @@ struct cw_source_places {
 	const char *sysroot;           /* prefix for paths of the target; NULL none */
 	bool same_boot;                /* the capture is of this machine since it was booted */
 	int64_t start_wall_ns;         /* CLOCK_REALTIME when the capture began; 0 unknown */
+	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS last */
+	bool no_lines;                 /* lines and inlined functions are not wanted */
+	bool whole; /* the program or library itself is wanted, too, where lines are apart */
+	const volatile sig_atomic_t *cancel; /* stops what takes long; may be NULL */
 };
 
 /* A module as the capture describes it. */
@@ -27,13 +32,18 @@ struct cw_module_identity {
 	uint64_t ino;         /* 0 unknown */
 };
 
-/* Files that serve; each may be NULL. debug may be one of the others. */
+/* Files that serve; each may be NULL. debug may be embedded or image. */
 struct cw_module_files {
-	struct cw_elf
-		*embedded; /* from the capture; set by the caller beforehand, owned from then on */
+	/* From the capture; set by the caller beforehand, owned from then on. */
+	struct cw_elf *embedded;
+	struct cw_elf *embedded_debug; /* the separate debug file; becomes debug */
+	struct cw_elf *embedded_alt;   /* dwz's alternate one; becomes alt */
 	const char *embedded_why; /* why there is none although the capture holds one; or NULL */
-	struct cw_elf *image;     /* the program or library itself */
-	struct cw_elf *debug;     /* the one with DWARF */
+
+	struct cw_elf *image; /* the program or library itself */
+	struct cw_elf *debug; /* the one with DWARF */
+	struct cw_elf *alt;   /* what the DWARF of debug refers to */
+	struct cw_elf *mini;  /* symbols that embedded or image carries compressed */
 };
 
 /*

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "database.h"
+#include "embedded.h"
 #include "say.h"
+#include "symbol_places.h"
 #include "symbolize.h"
 #include "symbolize_batch.h"
 #include "symbolize_pool.h"
@@ -91,47 +93,17 @@ static int load_frames(sqlite3 *db, struct cw_batch *b)
 	return err;
 }
 
-static void open_embedded(struct cw_module_work *w, sqlite3_stmt *stmt)
-{
-	const void *data = sqlite3_column_blob(stmt, 0);
-	size_t size = sqlite3_column_bytes(stmt, 0);
-
-	if (!data)
-		return;
-	if (!sqlite3_column_int(stmt, 1)) {
-		w->files.embedded = cw_elf_open_memory(data, size, &w->files.embedded_why);
-	} else if (!w->perf_map) {
-		w->perf_map = malloc(size);
-		w->perf_map_size = size;
-		if (w->perf_map)
-			memcpy(w->perf_map, data, size);
-	}
-}
-
-/* Open what the capture holds of a module: the whole file rather than its symbols. */
 static int load_embedded(sqlite3 *db, struct cw_batch *b)
 {
-	static const char sql[] =
-		"SELECT data, kind = 'perf map' FROM module_blob WHERE module_id = ? AND "
-		"kind IN ('elf', 'symbols', 'vdso', 'perf map') ORDER BY kind <> 'elf'";
-	sqlite3_stmt *stmt;
-	int rc = SQLITE_DONE;
 	size_t i;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
-		return fail_db(db);
-	for (i = 0; i < b->count && rc == SQLITE_DONE; i++) {
+	for (i = 0; i < b->count; i++) {
 		struct cw_module_work *w = b->works[i];
 
-		sqlite3_bind_int64(stmt, 1, w->module_id);
-		while (!w->files.embedded && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-			open_embedded(w, stmt);
-		if (rc == SQLITE_ROW)
-			rc = SQLITE_DONE;
-		sqlite3_reset(stmt);
+		if (cw_embedded_open(db, w->module_id, &w->files, &w->perf_map, &w->perf_map_size))
+			return fail_db(db);
 	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? 0 : fail_db(db);
+	return 0;
 }
 
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text)
@@ -182,6 +154,7 @@ static int write_module(sqlite3_stmt *stmt, const struct cw_module_work *w)
 	bind_text(stmt, 2, w->symbols_from);
 	bind_text(stmt, 3, w->tried && *w->tried ? w->tried : NULL);
 	sqlite3_bind_int(stmt, 4, w->part > 0);
+	bind_text(stmt, 5, w->lines_from);
 	return sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt) ? -EIO : 0;
 }
 
@@ -196,6 +169,7 @@ static int write_names(sqlite3 *db, const struct cw_batch *b)
 	    sqlite3_prepare_v2(
 		    db,
 		    "UPDATE module SET symbols_from = iif(?4, coalesce(symbols_from, ?2), ?2), "
+		    "lines_from = iif(?4, coalesce(lines_from, ?5), ?5), "
 		    "tried = iif(?4, tried, ?3) WHERE module_id = ?1",
 		    -1, &module, NULL) ||
 	    sqlite3_prepare_v2(db, "UPDATE probe SET parameters = ?2 WHERE probe_id = ?1", -1,
@@ -220,40 +194,6 @@ done:
 	return err;
 }
 
-static bool same_boot(const char *boot_id)
-{
-	char here[64] = "";
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (!f)
-		return false;
-	if (!fgets(here, sizeof(here), f))
-		here[0] = 0;
-	fclose(f);
-	here[strcspn(here, "\n")] = 0;
-	return boot_id && *here && !strcmp(boot_id, here);
-}
-
-static int load_places(sqlite3 *db, const struct cw_open_opts *o, struct cw_source_places *where)
-{
-	sqlite3_stmt *stmt;
-
-	memset(where, 0, sizeof(*where));
-	where->debug_dirs = o ? o->debug_dirs : NULL;
-	where->sysroot = o ? o->sysroot : NULL;
-	if (sqlite3_prepare_v2(db,
-			       "SELECT (SELECT value FROM capture_info WHERE key = 'boot_id'), "
-			       "(SELECT value FROM capture_info WHERE key = 'start_wall_ns')",
-			       -1, &stmt, NULL))
-		return fail_db(db);
-	if (sqlite3_step(stmt) == SQLITE_ROW) {
-		where->same_boot = same_boot((const char *)sqlite3_column_text(stmt, 0));
-		where->start_wall_ns = sqlite3_column_int64(stmt, 1);
-	}
-	sqlite3_finalize(stmt);
-	return 0;
-}
-
 /* Kernel addresses are absolute, and their symbols are in the capture. */
 static int name_kernel(sqlite3 *db)
 {
@@ -274,7 +214,8 @@ static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
 {
 	struct cw_batch b = {0};
 	struct cw_source_places where;
-	int err = load_places(db, o, &where);
+	int err = cw_places_of(&where, o, db) ? fail_db(db) : 0;
+	size_t i;
 
 	if (!err)
 		err = load_frames(db, &b);
@@ -282,6 +223,8 @@ static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
 		err = no_memory();
 	if (!err)
 		err = load_embedded(db, &b);
+	for (i = 0; i < b.count; i++)
+		b.works[i]->mangled = o && o->mangled;
 	if (!err && cw_symbolize_all(b.works, b.count, &where, &cw_symbolize_cancel))
 		err = no_memory();
 	if (!err)

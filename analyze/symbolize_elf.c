@@ -202,6 +202,11 @@ const char *cw_elf_path(const struct cw_elf *elf)
 	return elf->path;
 }
 
+int cw_elf_fd(const struct cw_elf *elf)
+{
+	return elf->fd;
+}
+
 const char *cw_elf_build_id(const struct cw_elf *elf)
 {
 	return elf->build_id;
@@ -402,7 +407,7 @@ int cw_elf_add_symbols(struct cw_elf *elf, struct cw_symtab *table)
 	return err ? err : add_plt(elf, table);
 }
 
-static Elf_Scn *find_section(struct cw_elf *e, const char *wanted, GElf_Shdr *sh)
+Elf_Scn *cw_elf_find_section(struct cw_elf *e, const char *wanted, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
@@ -419,11 +424,35 @@ static Elf_Scn *find_section(struct cw_elf *e, const char *wanted, GElf_Shdr *sh
 	return NULL;
 }
 
+static bool has_section(const struct cw_elf *e, uint32_t type, uint64_t flags)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(e->elf, scn))) {
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == type &&
+		    (sh.sh_flags & flags) == flags && sh.sh_size)
+			return true;
+	}
+	return false;
+}
+
+bool cw_elf_has_code(const struct cw_elf *elf)
+{
+	return has_section(elf, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR);
+}
+
+bool cw_elf_has_symtab(const struct cw_elf *elf)
+{
+	return has_section(elf, SHT_SYMTAB, 0);
+}
+
 bool cw_elf_has_dwarf(struct cw_elf *elf)
 {
 	GElf_Shdr sh;
 
-	return (find_section(elf, ".debug_info", &sh) || find_section(elf, ".zdebug_info", &sh)) &&
+	return (cw_elf_find_section(elf, ".debug_info", &sh) ||
+		cw_elf_find_section(elf, ".zdebug_info", &sh)) &&
 	       sh.sh_type != SHT_NOBITS && sh.sh_size;
 }
 
@@ -439,16 +468,4 @@ Dwarf *cw_elf_dwarf(struct cw_elf *elf)
 		elf->dwarf_tried = true;
 	}
 	return elf->dwarf;
-}
-
-const char *cw_elf_debuglink(struct cw_elf *elf)
-{
-	GElf_Shdr sh;
-	Elf_Scn *scn = find_section(elf, ".gnu_debuglink", &sh);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
-	const char *name = data ? data->d_buf : NULL;
-
-	if (!name || !memchr(name, 0, data->d_size) || !*name || strchr(name, '/'))
-		return NULL;
-	return name;
 }

@@ -7,6 +7,7 @@
 #define CW_SYMBOLIZE_ELF_H
 
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,9 @@ void cw_elf_free(struct cw_elf *elf);
 /* Path it was opened by; NULL for an image in memory. */
 const char *cw_elf_path(const struct cw_elf *elf);
 
+/* Descriptor it is read by, owned by elf; -1 for an image in memory. */
+int cw_elf_fd(const struct cw_elf *elf);
+
 /* GNU build id in hexadecimal; "" when it has none. */
 const char *cw_elf_build_id(const struct cw_elf *elf);
 
@@ -44,6 +48,15 @@ bool cw_elf_address(const struct cw_elf *elf, uint64_t offset, uint64_t *address
 /* Add function symbols (and PLT entries as NAME@plt) to a table. Names stay owned by elf. */
 int cw_elf_add_symbols(struct cw_elf *elf, struct cw_symtab *table);
 
+/* Whether the bytes of its code are in it, so that it is the program or library itself. */
+bool cw_elf_has_code(const struct cw_elf *elf);
+
+/* Whether it has the full table of symbols. */
+bool cw_elf_has_symtab(const struct cw_elf *elf);
+
+/* The first section of this name; NULL when there is none. */
+Elf_Scn *cw_elf_find_section(struct cw_elf *elf, const char *name, GElf_Shdr *sh);
+
 /* libelf's own handle, owned by elf. */
 Elf *cw_elf_handle(const struct cw_elf *elf);
 
@@ -52,8 +65,5 @@ bool cw_elf_has_dwarf(struct cw_elf *elf);
 
 /* Its DWARF, opened on first use and owned by elf; NULL when there is none or it is damaged. */
 Dwarf *cw_elf_dwarf(struct cw_elf *elf);
-
-/* File name in .gnu_debuglink; NULL when there is none. */
-const char *cw_elf_debuglink(struct cw_elf *elf);
 
 #endif

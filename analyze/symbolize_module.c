@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "symbol_links.h"
 #include "symbolize_dwarf.h"
 #include "symbolize_module.h"
 #include "symbolize_perfmap.h"
@@ -70,6 +71,8 @@ static int fill_table(struct cw_module_files *f, struct cw_symtab *table)
 		err = cw_elf_add_symbols(f->image, table);
 	if (!err && f->debug && f->debug != f->embedded)
 		err = cw_elf_add_symbols(f->debug, table);
+	if (!err && f->mini)
+		err = cw_elf_add_symbols(f->mini, table);
 	return err;
 }
 
@@ -88,8 +91,8 @@ static const char *shown(struct cw_module_work *w, const char *name)
 {
 	struct cw_shown_name *slot;
 
-	if (!name)
-		return NULL;
+	if (!name || w->mangled)
+		return name;
 	if (!w->shown)
 		w->shown = calloc(SHOWN_SLOTS, sizeof(*w->shown));
 	if (!w->shown)
@@ -150,6 +153,8 @@ static struct cw_dwarf_pc *find_in_dwarf(struct cw_module_work *w, size_t known,
 					dwarf_errmsg(-1));
 		return NULL;
 	}
+	if (w->files.alt)
+		cw_elf_set_alternate(w->files.debug, w->files.alt);
 	found = calloc(known, sizeof(*found));
 	for (i = 0; found && i < known; i++)
 		found[i].pc = w->codes[i].pc;
@@ -163,11 +168,11 @@ static const char *path_of(const struct cw_elf *elf)
 	return cw_elf_path(elf) ? cw_elf_path(elf) : "capture";
 }
 
-static void name_codes(struct cw_module_work *w, struct cw_symtab *table, FILE *tried,
-		       const volatile sig_atomic_t *cancel)
+static void name_codes(struct cw_module_work *w, struct cw_symtab *table, bool no_lines,
+		       FILE *tried, const volatile sig_atomic_t *cancel)
 {
 	size_t known = find_addresses(w, tried), i, own = 0, named = 0, lines = 0;
-	struct cw_dwarf_pc *found = find_in_dwarf(w, known, tried, cancel);
+	struct cw_dwarf_pc *found = no_lines ? NULL : find_in_dwarf(w, known, tried, cancel);
 
 	for (i = 0; i < known && !*cancel; i++) {
 		if ((found ? found[i].part : 0) != w->part)
@@ -182,6 +187,8 @@ static void name_codes(struct cw_module_work *w, struct cw_symtab *table, FILE *
 		cw_sources_note(tried, "cancelled");
 	else if (named < own)
 		cw_sources_note(tried, "no symbol covers %zu of %zu addresses", own - named, known);
+	if (lines)
+		w->lines_from = path_of(w->files.debug);
 	if (!named)
 		return;
 	if (lines || !(w->files.embedded || w->files.image))
@@ -230,7 +237,7 @@ int cw_module_symbolize(struct cw_module_work *w, const struct cw_source_places 
 		cw_sources_find(&w->identity, where, &w->files, tried);
 		err = fill_table(&w->files, table);
 		if (!err)
-			name_codes(w, table, tried, cancel);
+			name_codes(w, table, where->no_lines, tried, cancel);
 	}
 	if (tried)
 		fclose(tried);

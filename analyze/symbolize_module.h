@@ -46,12 +46,14 @@ struct cw_module_work {
 	size_t perf_map_size;
 	struct cw_code *codes;
 	size_t code_count;
+	bool mangled;                /* leave names as the linker has them */
 	struct obstack mem;          /* owns what codes point to; initialized by the caller */
 	struct cw_shown_name *shown; /* names demangled so far; private */
 
 	/* Set by cw_module_symbolize. */
 	char *tried;              /* to be freed */
 	const char *symbols_from; /* "capture", a path or NULL */
+	const char *lines_from;   /* the same of lines and inlined functions */
 };
 
 /* Longest chain of inlined functions that is kept. */

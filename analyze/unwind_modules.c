@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "hash.h"
+#include "symbol_links.h"
 #include "unwind_modules.h"
 
 struct module {
@@ -14,9 +15,12 @@ struct module {
 	struct module *next;
 	uint32_t id;
 	struct cw_cfi *cfi; /* NULL none yet */
+	char *from;         /* where cfi came from: "capture" or a path */
+	char *tried;        /* what did not serve, or NULL */
 	bool searched;      /* for a file */
 	char *path;         /* NULL: no record described it */
 	char build_id[2 * sizeof(((struct cw_module *)0)->build_id) + 1];
+	char offered_id[CW_BUILD_ID_TEXT]; /* of what cfi was made from */
 	char dev[32];
 	uint64_t ino;
 };
@@ -45,6 +49,8 @@ void cw_unwind_modules_free(struct cw_unwind_modules *u)
 	for (struct module *m = u->all, *next; m; m = next) {
 		next = m->next;
 		cw_cfi_free(m->cfi);
+		free(m->from);
+		free(m->tried);
 		free(m->path);
 		free(m);
 	}
@@ -83,18 +89,30 @@ void cw_unwind_modules_add(struct cw_unwind_modules *u, const struct cw_module *
 	if (r->dev_major || r->dev_minor)
 		snprintf(m->dev, sizeof(m->dev), "%u:%u", r->dev_major, r->dev_minor);
 	m->ino = r->ino;
+	/* An archive gives files before it says which modules they are for. */
+	if (m->cfi && *m->build_id && *m->offered_id && strcmp(m->build_id, m->offered_id) != 0) {
+		cw_cfi_free(m->cfi);
+		free(m->from);
+		m->cfi = NULL;
+		m->from = NULL;
+	}
 }
 
 /* Take over elf; true when it has what is needed. */
 static bool take(struct cw_unwind_modules *u, struct module *m, struct cw_elf *elf)
 {
+	const char *from = elf && cw_elf_path(elf) ? cw_elf_path(elf) : "capture";
 	struct cw_cfi *cfi;
 
 	if (!elf)
 		return false;
+	m->from = cw_strndup(from, strlen(from));
+	snprintf(m->offered_id, sizeof(m->offered_id), "%s", cw_elf_build_id(elf));
 	cfi = cw_cfi_new(elf);
 	if (!cw_cfi_any(cfi)) {
 		cw_cfi_free(cfi);
+		free(m->from);
+		m->from = NULL;
 		return false;
 	}
 	m->cfi = cfi;
@@ -109,7 +127,7 @@ void cw_unwind_modules_offer(struct cw_unwind_modules *u, uint32_t module_id, ui
 	struct cw_elf *elf;
 	const char *why;
 
-	if (m->cfi || kind == CW_BLOB_PERF_MAP)
+	if (m->cfi || kind == CW_BLOB_PERF_MAP || kind == CW_BLOB_ALTERNATE)
 		return;
 	elf = cw_elf_open_memory(data, size, &why);
 	if (elf && *m->build_id && *cw_elf_build_id(elf) &&
@@ -137,19 +155,17 @@ static void search(struct cw_unwind_modules *u, struct module *m)
 	struct cw_module_files files = {0};
 	struct cw_elf *both[2];
 	size_t size;
-	char *text = NULL;
 	FILE *tried;
 
 	m->searched = true;
 	if (!u->places || m->path[0] == '[')
 		return;
-	tried = open_memstream(&text, &size);
+	tried = open_memstream(&m->tried, &size);
 	if (!tried)
 		return;
 	id.dev = *m->dev ? m->dev : NULL;
 	cw_sources_find(&id, u->places, &files, tried);
 	fclose(tried);
-	free(text);
 	/* A separate debug file may have no more than .debug_frame, or no unwind information. */
 	both[0] = files.image;
 	both[1] = files.debug != files.image ? files.debug : NULL;
@@ -159,6 +175,18 @@ static void search(struct cw_unwind_modules *u, struct module *m)
 		else
 			take(u, m, both[i]);
 	}
+	cw_elf_free(files.alt);
+	cw_elf_free(files.mini);
+}
+
+void cw_unwind_modules_each(const struct cw_unwind_modules *u,
+			    void (*fn)(void *arg, uint32_t module_id, const char *from,
+				       const char *tried),
+			    void *arg)
+{
+	for (const struct module *m = u->all; m; m = m->next)
+		if (m->cfi || m->tried)
+			fn(arg, m->id, m->from, m->cfi ? NULL : m->tried);
 }
 
 static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **row)

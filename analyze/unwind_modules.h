@@ -31,6 +31,12 @@ struct cw_unwind_process {
 	bool patient;               /* mappings and payloads may still come; no files yet */
 };
 
+/* Call fn for each module that has unwind information or was searched for it; texts may be NULL. */
+void cw_unwind_modules_each(const struct cw_unwind_modules *u,
+			    void (*fn)(void *arg, uint32_t module_id, const char *from,
+				       const char *tried),
+			    void *arg);
+
 /* The source's members find and machine; arg is process, which must stay. */
 struct cw_unwind_source cw_unwind_source_of(struct cw_unwind_process *process);
 

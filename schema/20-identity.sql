@@ -75,7 +75,19 @@ CREATE TABLE module(
 	file_size INTEGER,
 	-- Which file served the names: 'capture', a path, or NULL; set by symbolization.
 	symbols_from TEXT,
+	-- Which file served source lines and inlined functions, in the same way.
+	lines_from TEXT,
 	-- What was tried and why it did not serve; set by symbolization.
+	tried TEXT
+);
+
+-- Where unwind information of modules came from: one row a module that gave some or was searched for it.
+CREATE TABLE module_unwind(
+	-- Module.
+	module_id INTEGER PRIMARY KEY,
+	-- Which file served: 'capture', a path, or NULL.
+	unwind_from TEXT,
+	-- What was tried and why it did not serve.
 	tried TEXT
 );
 
@@ -95,11 +107,12 @@ CREATE TABLE mapping(
 	module_id INTEGER NOT NULL
 );
 
--- Payloads that the recorder embedded: symbol tables and unwind sections.
+-- Payloads that the recorder embedded or command archive added: symbol tables, unwind sections, files.
 CREATE TABLE module_blob(
 	-- Module they belong to.
 	module_id INTEGER NOT NULL,
-	-- 'symbols' (an ELF file with symbol and unwind sections only), 'elf', 'vdso', 'perf map'.
+	-- 'symbols' (an ELF file with symbol and unwind sections only), 'elf' (the whole file), 'debug' (the
+	-- separate debug file), 'alternate' (what dwz moved out of that), 'vdso', 'perf map'.
 	kind TEXT NOT NULL,
 	-- The bytes.
 	data BLOB NOT NULL,

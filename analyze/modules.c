@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns command modules: the printing of view module_source. What is in it, the schema decides. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "commands.h"
+#include "options.h"
+#include "print.h"
+#include "report.h"
+#include "say.h"
+#include "text.h"
+
+#define MODULES_ORDER " ORDER BY frames DESC, path, module_id"
+
+static const char rows_query[] =
+	"SELECT 'module' AS type, module_id, path, name, kind, build_id, frames, named, lined, "
+	"inlined,"
+	" names_from, lines_from, unwind_from, embedded, embedded_bytes, tried, unwind_tried"
+	" FROM module_source WHERE frames > 0 OR ?1" MODULES_ORDER;
+
+static const char text_query[] = "SELECT path, kind, build_id, frames, named, lined, inlined, "
+				 "names_from, lines_from, unwind_from,"
+				 " embedded, embedded_bytes, tried, unwind_tried"
+				 " FROM module_source WHERE frames > 0 OR ?1" MODULES_ORDER;
+
+enum column {
+	PATH,
+	KIND,
+	BUILD_ID,
+	FRAMES,
+	NAMED,
+	LINED,
+	INLINED,
+	NAMES_FROM,
+	LINES_FROM,
+	UNWIND_FROM,
+	EMBEDDED,
+	EMBEDDED_BYTES,
+	TRIED,
+	UNWIND_TRIED
+};
+
+static const char *text_of(sqlite3_stmt *s, int column)
+{
+	return (const char *)sqlite3_column_text(s, column);
+}
+
+/* "  names      capture"; left out when there is nothing to say. */
+static void fact(struct cw_text *t, enum cw_style style, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	cw_line_begin(t, 2, style, "%-9s", name);
+	cw_field(t, style, "%s", value);
+	cw_line_end(t);
+}
+
+/* What was tried is a list: a line each reads better than one long one. */
+static void tried(struct cw_text *t, const char *name, const char *list)
+{
+	while (list && *list) {
+		size_t len = strcspn(list, ";");
+		char *one = strndup(list, len);
+
+		fact(t, CW_DIM, name, one);
+		free(one);
+		list += len + (list[len] == ';');
+		list += strspn(list, " ");
+		name = "";
+	}
+}
+
+static void print_module(struct cw_text *t, sqlite3_stmt *s)
+{
+	const char *kind = text_of(s, KIND);
+	char n[CW_DURATION_SIZE];
+
+	cw_line_begin(t, 0, CW_BOLD, "%s", text_of(s, PATH));
+	if (strcmp(kind, "file") != 0 && !strstr(text_of(s, PATH), kind))
+		cw_field(t, CW_PLAIN, "[%s]", kind);
+	cw_field(t, CW_PLAIN, "%s addresses", cw_number(n, sqlite3_column_int64(s, FRAMES)));
+	cw_field(t, CW_PLAIN, "%s named", cw_number(n, sqlite3_column_int64(s, NAMED)));
+	cw_field(t, CW_PLAIN, "%s with lines", cw_number(n, sqlite3_column_int64(s, LINED)));
+	if (sqlite3_column_int64(s, INLINED))
+		cw_field(t, CW_PLAIN, "%s with inlined functions",
+			 cw_number(n, sqlite3_column_int64(s, INLINED)));
+	cw_line_end(t);
+	fact(t, CW_PLAIN, "build id", text_of(s, BUILD_ID) ?: "none");
+	fact(t, CW_PLAIN, "names", text_of(s, NAMES_FROM) ?: "none");
+	fact(t, CW_PLAIN, "lines", text_of(s, LINES_FROM) ?: "none");
+	fact(t, CW_PLAIN, "unwind", text_of(s, UNWIND_FROM) ?: "none");
+	if (text_of(s, EMBEDDED)) {
+		cw_line_begin(t, 2, CW_PLAIN, "%-9s", "embedded");
+		cw_field(t, CW_PLAIN, "%s,", text_of(s, EMBEDDED));
+		cw_field(t, CW_PLAIN, "%s bytes",
+			 cw_number(n, sqlite3_column_int64(s, EMBEDDED_BYTES)));
+		cw_line_end(t);
+	}
+	tried(t, "tried", text_of(s, TRIED));
+	tried(t, "unwinding", text_of(s, UNWIND_TRIED));
+}
+
+static int print_text(sqlite3 *db, bool all, FILE *out)
+{
+	sqlite3_stmt *s = NULL;
+	struct cw_text t;
+	int err = cw_prepare(db, &s, text_query), n = 0;
+
+	cw_text_init(&t, out, CW_COLOR_AUTO);
+	if (!err)
+		sqlite3_bind_int(s, 1, all);
+	while (!err && sqlite3_step(s) == SQLITE_ROW) {
+		if (n++)
+			fputc('\n', out);
+		print_module(&t, s);
+	}
+	if (!err && !n)
+		fputs("No stack shows any module.\n", out);
+	if (sqlite3_finalize(s) && !err)
+		err = cw_fail(-EBADMSG, "cannot read the modules: %s", sqlite3_errmsg(db));
+	return err;
+}
+
+static int print_rows(sqlite3 *db, bool all, enum cw_format format, FILE *out)
+{
+	sqlite3_stmt *s = NULL;
+	int err = cw_prepare(db, &s, rows_query);
+	long n;
+
+	if (err)
+		return err;
+	sqlite3_bind_int(s, 1, all);
+	n = cw_print_rows(db, s, format, out);
+	if (n == -EBADMSG)
+		cw_say("cannot read the modules: %s", sqlite3_errmsg(db));
+	sqlite3_finalize(s);
+	return n < 0 ? (int)n : 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------------
+ */
+
+enum { OPT_FORMAT = 0x100, OPT_ALL };
+
+static const struct argp_option options[] = {
+	{"format", OPT_FORMAT, "FORMAT", 0, "text, jsonl or csv (default: text)", 0},
+	{"all", OPT_ALL, NULL, 0, "Also modules that no stack shows", 0},
+	{"output", 'o', "FILE", 0, "Write there instead of to standard output", 0},
+	{0},
+};
+
+static const char doc[] =
+	"Show for each module that stacks show how much of it has names and source lines, which "
+	"file "
+	"served names, lines and unwind information, and what was tried and why it did not serve. "
+	"A file with another build id than the one that ran is never used."
+	"\vExamples:\n"
+	"  callweave-analyze modules trace.cwc\n"
+	"  callweave-analyze modules trace.cwc --debug-dir /srv/debug --sysroot /srv/image\n"
+	"  callweave-analyze modules trace.cwc --debuginfod=https://debuginfod.debian.net\n"
+	"  callweave-analyze sql trace.cwc 'SELECT path, tried FROM module_source WHERE named < "
+	"frames'\n";
+
+struct args {
+	struct cw_input input;
+	enum cw_format format;
+	bool all;
+	const char *output;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->input;
+		return 0;
+	case OPT_FORMAT:
+		if (cw_format_parse(arg, &a->format))
+			argp_error(state, "--format %s: give text, jsonl or csv", arg);
+		return 0;
+	case OPT_ALL:
+		a->all = true;
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->input.open.capture)
+			argp_error(state, "one capture at a time: %s, then %s",
+				   a->input.open.capture, arg);
+		a->input.open.capture = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->input.open.capture)
+			argp_error(state, "give a capture file, or - for standard input");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
+
+static int run(const struct args *a, sqlite3 *db)
+{
+	FILE *out = stdout;
+	int err;
+
+	if (a->output && strcmp(a->output, "-") != 0) {
+		out = fopen(a->output, "we");
+		if (!out) {
+			cw_say("cannot write %s: %s", a->output, strerror(errno));
+			return 1;
+		}
+	}
+	if (a->format == CW_FORMAT_TEXT)
+		err = print_text(db, a->all, out);
+	else
+		err = print_rows(db, a->all, a->format, out);
+	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
+}
+
+int cw_cmd_modules(int argc, char **argv)
+{
+	struct args a = {.format = CW_FORMAT_TEXT};
+	sqlite3 *db = NULL;
+	int status = 1;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return 2;
+	a.input.open.progress = isatty(STDERR_FILENO);
+	if (!cw_database_open(&db, &a.input.open))
+		status = run(&a, db);
+	sqlite3_close(db);
+	cw_input_free(&a.input);
+	return status;
+}
