@@ -17,7 +17,7 @@
 #include "symbol_links.h"
 
 #define MAX_MINI_DEBUG (32u << 20) /* compressed bytes */
-#define MAX_DECOMPRESS (512u << 20)
+#define MAX_DECOMPRESS (128u << 20)
 #define DECOMPRESS_S   20
 
 /* Contents of a section of this name; NULL when there is none or it is empty. */

@@ -224,7 +224,7 @@ static void test_mini_debug(void **state)
 	fx_expect(db, 1, "");
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), ".gnu_debugdata"));
 	sqlite3_close(db);
-	assert_int_equal(fx_shell("head -c 700000000 /dev/zero | xz -0 >bad && objcopy "
+	assert_int_equal(fx_shell("head -c 200000000 /dev/zero | xz -0 >bad && objcopy "
 				  "--update-section .gnu_debugdata=bad a.stripped"),
 			 0);
 	db = name_it("a", "a", NULL, NULL, NULL);
