@@ -15,7 +15,7 @@ int cw_plan_from_file(struct cw_plan **out, const char *path, char *err)
 {
 	FILE *f = fopen(path, "re");
 	char *text = f ? malloc(MAX_BYTES + 1) : NULL;
-	int rc = -errno;
+	int rc = errno ? -errno : -EIO;
 	size_t n = 0;
 
 	*out = NULL;
@@ -28,7 +28,7 @@ int cw_plan_from_file(struct cw_plan **out, const char *path, char *err)
 		fclose(f);
 	if (rc)
 		cw_plan_fail(err, rc, "cannot read %s: %s", path, strerror(-rc));
-	else if (text)
+	else
 		rc = cw_plan_from_yaml(out, text, n, path, err);
 	free(text);
 	return rc;

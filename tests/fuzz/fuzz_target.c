@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/elffile.o record/resolve.o record/debugfile.o record/nearest.o record/cxxname.o record/embed.o */
+/* LINK: record/elffile.o record/resolve.o record/debugfile.o record/nearest.o */
+/* LINK: record/cxxname.o record/embed.o */
 /* LINK: record/placement.o record/x86code.o */
 /*
  * Any bytes as an ELF file that a target has mapped: what the recorder, as root, asks of it. It

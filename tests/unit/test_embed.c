@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/embed.o record/elffile.o record/resolve.o record/debugfile.o record/nearest.o record/cxxname.o */
+/* LINK: record/embed.o record/elffile.o record/resolve.o record/debugfile.o record/nearest.o */
+/* LINK: record/cxxname.o */
 /*
  * Embedding: what comes out of a capture names the same functions and unwinds the same addresses
  * as the file that went in.
