@@ -53,7 +53,8 @@ $(B)/callweave.bpf.o: $(patsubst bpf/%.c,$(B)/bpf/%.o,$(BPF_SRC))
 	$(BPFTOOL) gen object $@ $^
 
 $(B)/callweave.skel.h: $(B)/callweave.bpf.o
-	$(BPFTOOL) gen skeleton $< name callweave_bpf >$@.tmp && mv $@.tmp $@
+	{ echo "/* NOLINTBEGIN */" && $(BPFTOOL) gen skeleton $< name callweave_bpf && \
+		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
 
 # ---- the two programs -----------------------------------------------------------------------------
 # Generated headers must be there before the first compilation; after that the .d files know.
@@ -189,14 +190,26 @@ install:
 C_FILES := $(wildcard format/*.[ch] record/*.[ch] analyze/*.[ch] analyze/*/*.[ch] bpf/*.[ch] tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(C_FILES)
+# What is left out, and why:
+#   DeprecatedOrUnsafeBufferHandling  wants the functions of C11's annex K, which no libc here has
+#   valist.Uninitialized              false in this version: it takes a va_list after va_start for unset
+#   suspicious-missing-comma          statements and help texts in arrays are of several literals
+#   sizeof-expression                 arrays of pointers are allocated by the size of a pointer
+#   SC2054                            the commas belong to values of --async-hop
+#   SC2206                            process ids need no quotes
+TIDY := -*,clang-analyzer-*,bugprone-macro-parentheses,bugprone-sizeof-*,bugprone-suspicious-*
+TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling
+TIDY := $(TIDY),-clang-analyzer-valist.Uninitialized,-bugprone-suspicious-missing-comma,-bugprone-sizeof-expression
+SCRIPTS := $(shell grep -lrE '^.!/.*sh$$|^. shellcheck shell=' .ci tests schema examples)
 lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 	clang-format --dry-run -Werror $(C_FILES)
+	shellcheck -x -P SCRIPTDIR -S warning -e SC2054,SC2206 $(SCRIPTS)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -Iformat -I$(B) \
 		$(FORMAT_SRC) $(RECORD_SRC) $(ANALYZE_SRC)
-	clang-tidy --quiet --warnings-as-errors='*' \
-		--checks='-*,clang-analyzer-*,bugprone-macro-parentheses,bugprone-sizeof-*,bugprone-suspicious-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
-		$(FORMAT_SRC) $(RECORD_SRC) $(ANALYZE_SRC) -- -std=gnu11 -D_GNU_SOURCE -Iformat -I$(B)
+	printf '%s\n' $(FORMAT_SRC) $(RECORD_SRC) $(ANALYZE_SRC) | xargs -P $(JOBS) -I{} \
+		clang-tidy --quiet --warnings-as-errors='*' --checks='$(TIDY)' {} -- \
+		-std=gnu11 -D_GNU_SOURCE -Iformat -I$(B)
 
 clean:
 	rm -rf $(B)
