@@ -64,6 +64,8 @@ __noinline int cw_save_copy(__u32 slot)
 		chunk = CW_PAGE - ((s->from + done) & (CW_PAGE - 1));
 		if (chunk > left)
 			chunk = left;
+		/* The verifier of 6.1 must see the bound that the compiler knows. */
+		barrier_var(chunk);
 		if (chunk > CW_PAGE)
 			break;
 		if (bpf_probe_read_user(area + CW_MEMORY + done, chunk, (void *)s->from + done))
@@ -243,11 +245,11 @@ __noinline int cw_save_begin(__u32 slot, __u64 id)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct cw_slot *s = cw_slot_at(slot);
 	__u8 *area = cw_save_area(slot);
-	struct pt_regs regs;
 
-	if (!s || !area || bpf_probe_read_kernel(&regs, sizeof(regs), cw_saved_regs(task)))
+	if (!s || !area ||
+	    bpf_probe_read_kernel(&s->regs, sizeof(s->regs), cw_saved_regs(task)))
 		return 0;
-	cw_fill_regs((void *)area, &regs);
+	cw_fill_regs((void *)area, &s->regs);
 	return cw_save_output(s, area, id, 0);
 }
 
@@ -269,9 +271,14 @@ __noinline int cw_save_end(__u32 slot, __u64 id)
 	if (n < 2 || n >= CW_MAX_FRAMES)
 		return 0;
 	i = n > 3 ? n - 3 : 1;
-	if (s->fps[n - 1] - s->fps[i & (CW_MAX_FRAMES_POW2 - 1)] > CW_END_BYTES)
+	barrier_var(i);
+	if (i >= CW_MAX_FRAMES)
+		return 0;
+	if (s->fps[n - 1] - s->fps[i] > CW_END_BYTES)
 		i = n - 1;
-	i &= CW_MAX_FRAMES_POW2 - 1;
+	barrier_var(i);
+	if (i >= CW_MAX_FRAMES)
+		return 0;
 	s->from = s->fps[i];
 	want = s->fps[n - 1] - s->from;
 	s->want = want + CW_END_BYTES;

@@ -51,33 +51,37 @@ static __always_inline void cw_runq_set(struct cw_tstate *t, __u32 cpu_plus_one)
 /* The system call that the current thread is in, from the user registers it saved on the way in. */
 static __always_inline void cw_syscall_read(struct task_struct *current, struct cw_syscall *sc)
 {
-	struct pt_regs regs;
+	struct cw_slot *s = cw_slot_at(CW_SLOT_SCHED);
+	struct pt_regs *regs;
 
 	sc->nr = -1;
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), cw_saved_regs(current)))
+	if (!s)
+		return;
+	regs = &s->regs;
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), cw_saved_regs(current)))
 		return;
 #if defined(__TARGET_ARCH_x86)
-	sc->regs = (struct cw_uregs){regs.ip, regs.sp, regs.bp};
-	if ((__s32)regs.orig_ax < 0)
+	sc->regs = (struct cw_uregs){regs->ip, regs->sp, regs->bp};
+	if ((__s32)regs->orig_ax < 0)
 		return;
-	sc->nr = (__s32)regs.orig_ax;
-	sc->args[0] = regs.di;
-	sc->args[1] = regs.si;
-	sc->args[2] = regs.dx;
-	sc->args[3] = regs.r10;
-	sc->args[4] = regs.r8;
-	sc->args[5] = regs.r9;
+	sc->nr = (__s32)regs->orig_ax;
+	sc->args[0] = regs->di;
+	sc->args[1] = regs->si;
+	sc->args[2] = regs->dx;
+	sc->args[3] = regs->r10;
+	sc->args[4] = regs->r8;
+	sc->args[5] = regs->r9;
 #elif defined(__TARGET_ARCH_arm64)
-	sc->regs = (struct cw_uregs){regs.pc, regs.sp, regs.regs[29]};
-	if (regs.syscallno < 0)
+	sc->regs = (struct cw_uregs){regs->pc, regs->sp, regs->regs[29]};
+	if (regs->syscallno < 0)
 		return;
-	sc->nr = regs.syscallno;
-	sc->args[0] = regs.orig_x0;
-	sc->args[1] = regs.regs[1];
-	sc->args[2] = regs.regs[2];
-	sc->args[3] = regs.regs[3];
-	sc->args[4] = regs.regs[4];
-	sc->args[5] = regs.regs[5];
+	sc->nr = regs->syscallno;
+	sc->args[0] = regs->orig_x0;
+	sc->args[1] = regs->regs[1];
+	sc->args[2] = regs->regs[2];
+	sc->args[3] = regs->regs[3];
+	sc->args[4] = regs->regs[4];
+	sc->args[5] = regs->regs[5];
 #else
 #error "where are system call arguments saved?"
 #endif

@@ -43,6 +43,7 @@ struct cw_slot {
 	__u32 saved;       /* bytes of it in the save area */
 	__u64 from;        /* where the bytes come from */
 	struct cw_stack_req req;
+	struct pt_regs regs; /* scratch: programs have 512 bytes of stack, callees included */
 	__u64 fps[CW_MAX_FRAMES_POW2]; /* frame pointers: the return address of frame i is behind
 					  fps[i] */
 	__u8 rec[sizeof(struct cw_stack) + CW_STACK_BYTES] __attribute__((aligned(8)));
