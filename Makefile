@@ -65,7 +65,6 @@ $(call objs,$(SKEL_USERS)) $(call asan_objs,$(SKEL_USERS)): | $(B)/callweave.ske
 $(call objs,$(SCHEMA_USERS)) $(call asan_objs,$(SCHEMA_USERS)): | $(B)/schema.inc
 $(B)/analyze/report_html.o $(B)/asan/analyze/report_html.o: | $(B)/report.inc
 $(B)/analyze/export/script.o $(B)/asan/analyze/export/script.o: | $(B)/export.inc
-$(B)/analyze/export/script.o $(B)/asan/analyze/export/script.o: | $(B)/export.inc
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -106,8 +105,8 @@ $(B)/tests/workloads/%.o: tests/workloads/%.c
 	$(CC) $(WORKLOAD_FLAGS) -O1 -fno-omit-frame-pointer $(DEPFLAGS) -c $< -o $@
 $(B)/tests/workloads/%_nofp.o: tests/workloads/%.c
 	@mkdir -p $(@D)
-$(B)/workloads/stack_test $(B)/workloads/stack_test_nofp: $(B)/tests/workloads/known.o
 	$(CC) $(WORKLOAD_FLAGS) -O2 -fomit-frame-pointer $(DEPFLAGS) -c $< -o $@
+$(B)/workloads/stack_test $(B)/workloads/stack_test_nofp: $(B)/tests/workloads/known.o
 $(B)/workloads/%: $(B)/tests/workloads/%.o $(B)/tests/workloads/truth.o
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lpthread
@@ -141,7 +140,7 @@ FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefine
 fuzz_links  = $(patsubst %.c,%.o,$(if $(findstring all.o,$(call links,$(1))),$(filter-out %/main.c,$(ANALYZE_SRC)),$(call links,$(1))) $(FORMAT_SRC))
 fuzz_wraps  = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n '1,10s@.*WRAP: *\(.*\) *\*/.*@\1@p' $(1)))
 comma      := ,
-$(B)/fuzz/%.o: %.c | $(B)/schema.inc $(B)/report.inc
+$(B)/fuzz/%.o: %.c | $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 	@mkdir -p $(@D)
 	$(CLANG) -std=gnu11 -D_GNU_SOURCE -g -O1 $(subst =fuzzer,=fuzzer-no-link,$(FUZZ_FLAGS)) -Iformat -I$(B) $(DEPFLAGS) -Irecord -Ianalyze -c $< -o $@
 define fuzz_rule
@@ -152,7 +151,7 @@ $(B)/fuzz/$(1): $(B)/fuzz/tests/fuzz/fuzz_$(1).o $(addprefix $(B)/fuzz/,$(call f
 	$$(CLANG) $$(FUZZ_FLAGS) $$(LDFLAGS) -o $$@ $$^ $$(call fuzz_wraps,tests/fuzz/fuzz_$(1).c) -lcapstone $$(ANALYZE_LIBS)
 endef
 $(foreach n,$(FUZZ),$(eval $(call fuzz_rule,$(n))))
-$(B)/asan/tests/fuzz/fuzz_%.o: | $(B)/schema.inc $(B)/report.inc
+$(B)/asan/tests/fuzz/fuzz_%.o: | $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 
 BENCH_TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 $(BENCH_TOOLS): $(B)/%: $(B)/%.o

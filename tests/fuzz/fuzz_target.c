@@ -17,8 +17,11 @@ static void check_place(int fd, const struct cw_func *f)
 {
 	struct cw_placement at;
 
-	for (int ret = 0; ret < 2; ret++) {
-		cw_place_probe(fd, f, ret, &at);
+	for (int i = 0; i < 4; i++) {
+		const struct cw_placement_wish wish = {.with_return = i & 1,
+						       .keep = i & 2 ? 0xff : 0};
+
+		cw_place_probe(fd, f, &wish, &at);
 		if (at.placed < f->offset || at.placed - f->offset > 64 || at.sp_adjust < 0 ||
 		    at.sp_adjust > 256)
 			abort();
