@@ -112,8 +112,8 @@ char *cw_cache_key(const struct cw_open_opts *o, const char *capture_id)
 	char *key = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&key, &len);
-	off_t size;
-	uint64_t version = file_version(o->capture, &size);
+	struct cw_sequence_file alone = {.path = (char *)o->capture};
+	const struct cw_sequence one = {.files = &alone, .n = 1}, *s = o->sequence ?: &one;
 
 	if (!plan || !f) {
 		if (f)
@@ -122,8 +122,13 @@ char *cw_cache_key(const struct cw_open_opts *o, const char *capture_id)
 		free(plan);
 		return NULL;
 	}
-	fprintf(f, "capture=%s\nsize=%jd\nends=%016" PRIx64 "\n", capture_id ?: "", (intmax_t)size,
-		version);
+	fprintf(f, "capture=%s\n", capture_id ?: "");
+	for (size_t i = 0; i < s->n; i++) {
+		off_t size;
+		uint64_t version = file_version(s->files[i].path, &size);
+
+		fprintf(f, "size=%jd\nends=%016" PRIx64 "\n", (intmax_t)size, version);
+	}
 	fprintf(f, "program=%016" PRIx64 "\nschema=%016" PRIx64 "\n", program_version(),
 		hash(HASH_START, cw_schema_text(), strlen(cw_schema_text())));
 	fprintf(f, "max_age_ns=%" PRIu64 "\nsymbols=%d%d%d%d\n", o->max_age_ns, !o->no_symbols,

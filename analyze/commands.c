@@ -30,10 +30,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		in->open.database = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (in->open.capture)
+		if (!cw_input_capture(in, arg))
 			argp_error(state, "one capture at a time: %s, then %s", in->open.capture,
 				   arg);
-		in->open.capture = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!in->open.capture)

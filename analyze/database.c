@@ -421,7 +421,7 @@ static void say_problems(sqlite3 *db, const char *name)
 		       n - said);
 }
 
-int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
+static int open_capture(sqlite3 **out, const struct cw_open_opts *o)
 {
 	enum input kind = input_kind(o->capture);
 	char *id = NULL, *key = NULL;
@@ -460,5 +460,24 @@ int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
 			say_problems(*out, o->capture);
 		cw_database_say_losses(*out, o->capture);
 	}
+	return err;
+}
+
+int cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
+{
+	struct cw_open_opts opts = *o;
+	struct cw_sequence s;
+	int err;
+
+	*out = NULL;
+	if (input_kind(o->capture) != INPUT_CAPTURE)
+		return open_capture(out, o);
+	err = cw_sequence_find(&s, o->capture);
+	if (err)
+		return cw_fail(err, "no memory left while looking for the files of %s", o->capture);
+	opts.capture = s.files[0].path;
+	opts.sequence = s.n > 1 || s.files[0].number ? &s : NULL;
+	err = open_capture(out, &opts);
+	cw_sequence_free(&s);
 	return err;
 }

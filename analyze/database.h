@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include "plan.h"
+#include "sequence.h"
 
 struct cw_open_opts {
 	const char *capture;           /* path, "-" for standard input, or an imported database */
@@ -21,6 +22,8 @@ struct cw_open_opts {
 	bool debuginfod;               /* ask debuginfod servers for what is nowhere else */
 	bool no_lines;                 /* look up no lines and inlined functions */
 	bool mangled;                  /* leave C++ and Rust names as the linker has them */
+	/* The files of the capture, when there are several; set by cw_database_open. */
+	const struct cw_sequence *sequence;
 };
 
 /*

@@ -409,10 +409,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->output = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->input.open.capture)
+		if (!cw_input_capture(&a->input, arg))
 			argp_error(state, "one capture at a time: %s, then %s",
 				   a->input.open.capture, arg);
-		a->input.open.capture = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->input.open.capture)

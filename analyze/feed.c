@@ -18,28 +18,42 @@ void cw_feed_header(struct cw_ingest *in, const struct cw_reader *r)
 			       (int64_t)(strtoull(wall, NULL, 10) - strtoull(mono, NULL, 10)));
 }
 
-static void keep_words(struct cw_ingest *in, const struct cw_problem *p, size_t n)
+void cw_feed_note(struct cw_ingest *in, size_t n, const char *text)
 {
-	char key[48], text[512];
+	char key[48];
 
 	if (n >= CW_PROBLEMS_SAID)
 		return;
 	snprintf(key, sizeof(key), "file_problem.%zu", n + 1);
-	snprintf(text, sizeof(text), "at byte %" PRIu64 ": %s", p->offset, p->text);
 	cw_ingest_info_text(in, key, text);
 }
 
 int cw_feed_problems(struct cw_ingest *in, const struct cw_reader *r, size_t *told)
 {
+	static const struct cw_feed_place alone;
+
+	return cw_feed_problems_at(in, r, told, &alone);
+}
+
+int cw_feed_problems_at(struct cw_ingest *in, const struct cw_reader *r, size_t *told,
+			const struct cw_feed_place *at)
+{
+	char text[512];
 	int err = 0;
 
 	for (; !err && *told < cw_reader_nproblems(r); ++*told) {
 		const struct cw_problem *p = cw_reader_problem(r, *told);
-		uint64_t from = p->from_ts ? p->from_ts : cw_ingest_time(in);
+		uint64_t now = cw_ingest_time(in) > at->since ? cw_ingest_time(in) : at->since;
+		uint64_t from = p->from_ts ? p->from_ts : now;
+		uint64_t to = p->to_ts ? p->to_ts : from;
 
-		keep_words(in, p, *told);
+		if (at->until && to > at->until)
+			to = at->until > from ? at->until : from;
+		snprintf(text, sizeof(text), "%s%sat byte %" PRIu64 ": %s", at->file ?: "",
+			 at->file ? ", " : "", p->offset, p->text);
+		cw_feed_note(in, at->before + *told, text);
 		if (p->lost_data)
-			err = cw_ingest_damage(in, from, p->to_ts ? p->to_ts : from);
+			err = cw_ingest_damage(in, from, to);
 	}
 	return err;
 }

@@ -174,6 +174,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp cw_input_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
 
+bool cw_input_capture(struct cw_input *in, const char *path)
+{
+	if (in->open.capture)
+		return cw_sequence_together(in->open.capture, path);
+	in->open.capture = path;
+	return true;
+}
+
 void cw_input_free(struct cw_input *in)
 {
 	cw_plan_free(in->plan);

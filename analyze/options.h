@@ -23,6 +23,12 @@ struct cw_input {
 extern const struct argp cw_input_argp;
 void cw_input_free(struct cw_input *in);
 
+/*
+ * Take a capture named on the command line. More of them are taken only when they are segments that
+ * are opened with the first one anyway; false otherwise.
+ */
+bool cw_input_capture(struct cw_input *in, const char *path);
+
 /* Milliseconds, with a fraction, to ns. False when text is no such number or is negative. */
 bool cw_parse_ms(const char *text, uint64_t *ns);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "capture.h"
 #include "raw_tables.h"
+#include "sequence.h"
 
 #define MAX_SPREAD 16 /* elements of an integer array that become columns of their own */
 
@@ -29,8 +30,8 @@ struct raw_type {
 };
 
 struct cw_raw {
-	char *path;
-	struct cw_reader *reader; /* owns the types; never read from */
+	struct cw_sequence files;
+	struct cw_reader *reader; /* of the first one: owns the types; never read from */
 	struct raw_type *types;
 	int ntypes;
 };
@@ -202,6 +203,7 @@ struct table {
 
 struct cursor {
 	sqlite3_vtab_cursor base;
+	size_t at; /* number of the file */
 	struct cw_reader *reader;
 	const struct cw_rec *rec; /* as written; NULL at the end */
 	struct cw_pos pos;
@@ -273,41 +275,56 @@ static int cursor_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+/* Begin with file number c->at. */
+static int open_file(struct cursor *c)
+{
+	const struct table *t = (const struct table *)c->base.pVtab;
+	char err[512] = "";
+
+	cw_reader_free(c->reader);
+	c->reader = NULL;
+	if (!cw_reader_open(&c->reader, t->type->raw->files.files[c->at].path, err, sizeof(err)))
+		return SQLITE_OK;
+	c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", err);
+	return SQLITE_ERROR;
+}
+
 static int cursor_next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 	const struct table *t = (const struct table *)base->pVtab;
+	const struct cw_sequence *files = &t->type->raw->files;
 	const struct cw_rec *rec;
-	int rc;
+	int rc, opened = SQLITE_OK;
 
-	while ((rc = cw_reader_next(c->reader, &rec, &c->pos)) == 1)
-		if (rec->type == t->type->type->id) {
-			c->rec = cw_reader_as_written(c->reader);
-			return SQLITE_OK;
+	do {
+		while ((rc = cw_reader_next(c->reader, &rec, &c->pos)) == 1)
+			if (rec->type == t->type->type->id) {
+				c->rec = cw_reader_as_written(c->reader);
+				return SQLITE_OK;
+			}
+		c->rec = NULL;
+		if (rc) {
+			base->pVtab->zErrMsg = sqlite3_mprintf(
+				"cannot read %s: %s", files->files[c->at].path, strerror(-rc));
+			return SQLITE_ERROR;
 		}
-	c->rec = NULL;
-	if (!rc)
-		return SQLITE_OK;
-	base->pVtab->zErrMsg =
-		sqlite3_mprintf("cannot read %s: %s", t->type->raw->path, strerror(-rc));
-	return SQLITE_ERROR;
+		if (++c->at < files->n)
+			opened = open_file(c);
+	} while (opened == SQLITE_OK && c->at < files->n);
+	return opened;
 }
 
 static int cursor_filter(sqlite3_vtab_cursor *base, int idx, const char *name, int argc,
 			 sqlite3_value **argv)
 {
 	struct cursor *c = (struct cursor *)base;
-	const struct table *t = (const struct table *)base->pVtab;
-	char err[512] = "";
+	int rc;
 
 	(void)idx, (void)name, (void)argc, (void)argv;
-	cw_reader_free(c->reader);
-	c->reader = NULL;
-	if (cw_reader_open(&c->reader, t->type->raw->path, err, sizeof(err))) {
-		base->pVtab->zErrMsg = sqlite3_mprintf("%s", err);
-		return SQLITE_ERROR;
-	}
-	return cursor_next(base);
+	c->at = 0;
+	rc = open_file(c);
+	return rc == SQLITE_OK ? cursor_next(base) : rc;
 }
 
 static int cursor_eof(sqlite3_vtab_cursor *base)
@@ -354,7 +371,9 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-	*out = (sqlite3_int64)((struct cursor *)base)->pos.index;
+	const struct cursor *c = (const struct cursor *)base;
+
+	*out = (sqlite3_int64)((uint64_t)c->at << 44 | c->pos.index);
 	return SQLITE_OK;
 }
 
@@ -403,13 +422,11 @@ int cw_raw_register(struct cw_raw **out, sqlite3 *db, const char *path, char *er
 	int rc = -ENOMEM;
 
 	*out = raw;
-	if (raw)
-		raw->path = strdup(path);
-	if (!raw || !raw->path) {
+	if (!raw || cw_sequence_find(&raw->files, path)) {
 		snprintf(err, errsize, "out of memory");
 		return rc;
 	}
-	rc = cw_reader_open(&raw->reader, path, err, errsize);
+	rc = cw_reader_open(&raw->reader, raw->files.files[0].path, err, errsize);
 	if (rc)
 		return rc;
 	rc = register_types(raw, db);
@@ -430,7 +447,7 @@ void cw_raw_free(struct cw_raw *raw)
 	}
 	free(raw->types);
 	cw_reader_free(raw->reader);
-	free(raw->path);
+	cw_sequence_free(&raw->files);
 	free(raw);
 }
 

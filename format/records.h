@@ -112,7 +112,7 @@ struct cw_rec {
 	F(R, u64, lost, "records that found no room in the ring")
 
 #define CW_FIELDS_END(R, F, A, S, B, V) \
-	F(R, u32, reason, "1 stopped by a signal, 2 target exited, 3 duration over, 4 enough events, 5 error, 6 size reached") \
+	F(R, u32, reason, "1 stopped by a signal, 2 target exited, 3 duration over, 4 enough events, 5 error, 6 size reached, 7 goes on in the next file") \
 	F(R, u32, reserved, "0") \
 	S(R, text, "the reason as a sentence")
 
@@ -346,7 +346,8 @@ enum cw_end_reason {
 	CW_END_DURATION = 3,
 	CW_END_EVENTS = 4,
 	CW_END_ERROR = 5,
-	CW_END_SIZE = 6
+	CW_END_SIZE = 6,
+	CW_END_NEXT = 7
 };
 enum cw_thread_flags { CW_THREAD_TRACED = 1, CW_THREAD_KERNEL = 2 };
 enum cw_stack_flags {

@@ -133,6 +133,7 @@ static int append_end(struct cw_writer *w, int reason)
 		[CW_END_EVENTS] = "enough events",
 		[CW_END_ERROR] = "an error",
 		[CW_END_SIZE] = "the file has its size",
+		[CW_END_NEXT] = "the recording goes on in the next file",
 	};
 	struct timespec now;
 	struct cw_end e = {.h = {.type = CW_END, .cpu = CW_CPU_NONE}, .reason = reason};
@@ -171,7 +172,7 @@ static int finish(struct cw_segments *s, struct cw_writer **w, struct cw_output 
 
 int cw_segments_finish_old(struct cw_segments *s, char *err)
 {
-	int rc = s->old ? finish(s, &s->old, &s->old_out, CW_END_SIZE) : 0;
+	int rc = s->old ? finish(s, &s->old, &s->old_out, CW_END_NEXT) : 0;
 
 	return rc ? say_failed(s->path, rc, err) : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes a damaged or thinned copy of a capture, for tests. Records are deleted by reading and
- * writing, each deletion said by a lost record; bytes are cut and flipped without understanding
- * them.
+ * Makes a damaged or thinned copy of a capture, for tests, or segments as a recording goes on in.
+ * Records are deleted by reading and writing, each deletion said by a lost record; bytes are cut
+ * and flipped without understanding them.
  */
 #include <argp.h>
 #include <errno.h>
@@ -22,16 +22,24 @@ struct edit {
 	const char *in, *out;
 	double percent;
 	double from_ms, to_ms;
-	uint64_t seed, cut, flips, format_version;
+	uint64_t seed, cut, flips, format_version, segments;
 	const char *kind;
 	bool deletes, cuts, versions;
 
 	struct cw_writer *w;
 	uint64_t events, deleted, from_ts, to_ts;
 	uint32_t epoch;
+
+	/* Of segments: what every one needs, the keys of the next one, and how many events each
+	 * has. */
+	const struct cw_meta_kv *keys;
+	struct cw_rec **refs;
+	size_t nrefs;
+	uint64_t segment, each, last_ts;
+	int fd;
 };
 
-enum { OPT_FROM = 256, OPT_TO, OPT_KIND, OPT_CUT, OPT_FLIP, OPT_VERSION, OPT_SEED };
+enum { OPT_FROM = 256, OPT_TO, OPT_KIND, OPT_CUT, OPT_FLIP, OPT_VERSION, OPT_SEED, OPT_SEGMENTS };
 
 static const struct argp_option options[] = {
 	{"delete-percent", 'd', "P", 0, "Delete P percent of the events", 0},
@@ -41,6 +49,8 @@ static const struct argp_option options[] = {
 	{"cut", OPT_CUT, "BYTES", 0, "Keep the first BYTES bytes", 0},
 	{"flip", OPT_FLIP, "N", 0, "Flip N random bits", 0},
 	{"format-version", OPT_VERSION, "N", 0, "Set the format version in the header", 0},
+	{"segments", OPT_SEGMENTS, "N", 0,
+	 "Make N segments of about as many events: of OUT.cwc, OUT.0001.cwc and so on", 0},
 	{"seed", OPT_SEED, "N", 0, "Start of the random numbers (default 1)", 0},
 	{0},
 };
@@ -73,6 +83,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case OPT_VERSION:
 		e->format_version = strtoull(arg, NULL, 0);
 		e->versions = true;
+		return 0;
+	case OPT_SEGMENTS:
+		e->segments = strtoull(arg, NULL, 0);
 		return 0;
 	case OPT_SEED:
 		e->seed = strtoull(arg, NULL, 0);
@@ -239,6 +252,126 @@ static struct cw_meta_kv *copy_keys(const struct cw_reader *r)
 	return keys;
 }
 
+/* ---- segments ---------------------------------------------------------------------------------
+ */
+
+static uint64_t count_events(const struct edit *e)
+{
+	struct cw_reader *r = open_in(e);
+	const struct cw_rec *rec;
+	uint64_t n = 0;
+
+	while (r && cw_reader_next(r, &rec, NULL) > 0)
+		n += is_event(r, rec);
+	cw_reader_free(r);
+	return n;
+}
+
+static int end_segment(struct edit *e, bool last)
+{
+	struct cw_end end = {.h = {.type = CW_END, .cpu = CW_CPU_NONE, .ts = e->last_ts},
+			     .reason = CW_END_NEXT};
+	int err = last ? 0 : cw_writer_append_tail(e->w, &end.h, sizeof(end), "", 0);
+
+	if (!err)
+		err = cw_writer_finish(e->w, true);
+	cw_writer_free(e->w);
+	e->w = NULL;
+	close(e->fd);
+	return err;
+}
+
+/* The next file, with all that records refer to. The first one begins when the capture did. */
+static int begin_segment(struct edit *e, const struct cw_reader *r)
+{
+	struct cw_meta_kv keys[64] = {{"capture_id", "0123456789abcdef0123456789abcdef"}};
+	char number[16], mono[32], path[4096];
+	size_t n = 1;
+	int err;
+
+	snprintf(number, sizeof(number), "%" PRIu64, ++e->segment);
+	snprintf(mono, sizeof(mono), "%" PRIu64, e->last_ts);
+	snprintf(path, sizeof(path), "%.*s.%04" PRIu64 ".cwc", (int)strlen(e->out) - 4, e->out,
+		 e->segment);
+	keys[n++] = (struct cw_meta_kv){"segment", number};
+	for (const struct cw_meta_kv *k = e->keys; k->key && n < 63; k++) {
+		bool begin = !strcmp(k->key, "start_mono_ns") && e->segment > 1;
+
+		keys[n++] = (struct cw_meta_kv){k->key, begin ? mono : k->value};
+	}
+	e->fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+	err = e->fd < 0 ? -errno : cw_writer_new(&e->w, e->fd, keys);
+	if (!err)
+		err = copy_types(e, r);
+	for (size_t i = 0; i < e->nrefs && !err; i++)
+		err = cw_writer_append(e->w, e->refs[i]);
+	return err;
+}
+
+static int keep(struct edit *e, const struct cw_rec *rec)
+{
+	struct cw_rec **more = reallocarray(e->refs, e->nrefs + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	e->refs = more;
+	more[e->nrefs] = malloc(rec->size);
+	if (!more[e->nrefs])
+		return -ENOMEM;
+	memcpy(more[e->nrefs++], rec, rec->size);
+	return 0;
+}
+
+static int copy_segments(struct edit *e, struct cw_reader *r)
+{
+	const struct cw_rec *rec;
+	uint64_t here = 0;
+	int err = begin_segment(e, r);
+
+	while (!err && (err = cw_reader_next(r, &rec, NULL)) > 0) {
+		const struct cw_type *type = cw_type_by_id(rec->type);
+
+		err = 0;
+		if (rec->type == CW_CHUNK) {
+			follow_chunk(e, (const struct cw_chunk *)rec);
+			continue;
+		}
+		if (is_event(r, rec) && here++ == e->each && e->segment < e->segments) {
+			here = 1;
+			err = end_segment(e, false);
+			if (!err)
+				err = begin_segment(e, r);
+		}
+		e->last_ts = rec->ts > e->last_ts ? rec->ts : e->last_ts;
+		if (!err && ((type && type->class == CW_CLASS_REF) || rec->type == CW_PLAN_TEXT))
+			err = keep(e, rec);
+		if (!err)
+			err = cw_writer_append(e->w, rec);
+	}
+	return err ? err : end_segment(e, true);
+}
+
+static int cut_into_segments(struct edit *e)
+{
+	struct cw_reader *r = open_in(e);
+	struct cw_meta_kv *keys = r ? copy_keys(r) : NULL;
+	int err = keys && strlen(e->out) > 4 ? 0 : -EINVAL;
+
+	e->keys = keys;
+	e->each = (count_events(e) + e->segments - 1) / e->segments;
+	if (!err)
+		err = copy_segments(e, r);
+	if (err)
+		fprintf(stderr, "capture_edit: %s: %s\n", e->out, strerror(-err));
+	for (size_t i = 0; i < e->nrefs; i++)
+		free(e->refs[i]);
+	free(e->refs);
+	cw_writer_free(e->w);
+	cw_reader_free(r);
+	free(keys);
+	return err ? 1 : 0;
+}
+
 static int thin(struct edit *e)
 {
 	struct cw_reader *r = NULL;
@@ -322,5 +455,7 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &e);
+	if (e.segments)
+		return cut_into_segments(&e);
 	return e.cuts || e.flips || e.versions ? damage(&e) : thin(&e);
 }

@@ -36,6 +36,8 @@ for n in 1 2 3; do
 	import many
 	one() { sqlite3 -batch "$tmp/many.db" "$1"; }
 	at_least "file $n: chains" "$(one "SELECT count(*) FROM chain WHERE complete")" 1000
+	alone=$((${alone:-0} + $(one "SELECT count(*) FROM chain WHERE complete")))
+	calls=$((${calls:-0} + $(one "SELECT count(*) FROM slice")))
 	expect "file $n: calls whose stack is missing" \
 		"$(one "SELECT count(*) FROM slice WHERE stack_id IS NULL OR stack_id NOT IN (SELECT stack_id FROM stack_frame)")" 0
 	expect "file $n: frames without a name" "$(one "SELECT count(*) FROM callstack WHERE function IS NULL AND module LIKE 'queue_bench%'")" 0
@@ -45,6 +47,17 @@ for n in 1 2 3; do
 	last=$(one "SELECT max(ts) FROM slice")
 done
 expect "events of all files" $sum "$total"
+# Opened as one, with the chains whole that go from one file into the next.
+"$analyze" import "$tmp/many.0001.cwc" -o "$tmp/many.db" >"$tmp/log" 2>&1 || fail "all files: $(cat "$tmp/log")"
+one() { sqlite3 -batch "$tmp/many.db" "$1"; }
+expect "calls in all files" "$(one "SELECT count(*) FROM slice")" "$calls"
+at_least "chains in all files, and in each alone" "$(one "SELECT count(*) FROM chain WHERE complete")" "$alone"
+loss="SELECT 1 FROM loss l WHERE l.ts <= s.ts AND l.end_ts >= s.ts - 100000000"
+expect "handlers without a chain, but at the begin and by losses" "$(one "SELECT count(*) FROM unmatched u JOIN slice s USING(slice_id)
+	WHERE u.reason <> 'before capture' AND NOT EXISTS ($loss)")" 0
+bounds=$(for n in 2 3; do head -c 2000 "$tmp/many.000$n.cwc" | grep -ao 'start_mono_ns=[0-9]*' | cut -d= -f2; done)
+at_least "chains from one file into the next" "$(one "SELECT count(*) FROM chain, (SELECT value AS b FROM json_each('[${bounds//$'\n'/,}]'))
+	WHERE complete AND start_ts < b + 100000000 AND start_ts + total_ns > b")" 1
 expect "captures that the files say they belong to" "$(for n in 1 2 3; do head -c 600 "$tmp/many.000$n.cwc" | grep -ao 'capture_id=[0-9a-f]*'; done | sort -u | wc -l)" 1
 
 # The reader goes away: no failure, one sentence, while events come and while none do.

@@ -2,6 +2,7 @@
 /* LINK: analyze/discover.o analyze/report_select.o analyze/report_stack.o analyze/schema_doc.o */
 /* LINK: analyze/say.o analyze/print.o analyze/text.o analyze/options.o analyze/database.o */
 /* LINK: analyze/cache.o */
+/* LINK: analyze/sequence.o */
 /* Which waking counts for a call, and which function of the waker's is named. */
 #include <stdarg.h>
 #include <stddef.h>

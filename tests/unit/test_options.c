@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/options.o analyze/say.o analyze/print.o */
+/* LINK: analyze/options.o analyze/sequence.o analyze/say.o analyze/print.o */
 /* Values of options: what is taken, and what is refused instead of being half understood. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/raw_tables.o */
+/* LINK: analyze/raw_tables.o analyze/sequence.o */
 /* Records as SQL rows, by the file's own description. */
 #include <stdarg.h>
 #include <stddef.h>
