@@ -161,7 +161,63 @@ static void test_lost_return(void **state)
 	stream_close(&s);
 }
 
-/* Entry lost, or before the capture: the return is counted and nothing else changes. */
+/* Only returns that are lost during a call explain that it has none, and then nothing of it is
+ * known. */
+static void test_what_explains_a_missing_return(void **state)
+{
+	static const struct {
+		uint64_t from, to;
+		uint32_t kind;
+		const char *calls;
+	} losses[] = {
+		{250, 260, CW_PROBE_RETURN, "outer 200 0 -, inner lost 1 1"},
+		{250, 260, 0, "outer 200 0 -, inner lost 1 1"},
+		{150, 199, CW_PROBE_RETURN, "outer 200 0 -, inner longjmp 1 1"},
+		{301, 310, CW_PROBE_RETURN, "outer 200 0 -, inner longjmp 1 1"},
+		{250, 260, CW_PROBE_ENTRY, "outer 200 0 -, inner longjmp 1 1"},
+		{250, 260, CW_SCHED_SWITCH, "outer 200 0 -, inner longjmp 1 1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		struct stream s;
+
+		setup(&s);
+		put_entry(&s, 100, A, 0, deep(0), 7);
+		put_entry(&s, 200, A, 1, deep(1), 8);
+		put_lost(&s, losses[i].from, losses[i].to, losses[i].kind, 1);
+		put_return(&s, 300, A, 0, deep(0), 0x55);
+		stream_end(&s);
+		assert_string_equal(calls(&s), losses[i].calls);
+		expect_text(&s,
+			    "SELECT group_concat((ret IS NULL) || (dur IS NULL) || (oncpu_ns IS "
+			    "NULL) || (no_return IS NULL)) FROM (SELECT * FROM call ORDER BY ts)",
+			    "0001,1110");
+		stream_close(&s);
+	}
+}
+
+/* A call that is known by its entry only is touched by what was lost at that moment. */
+static void test_entry_over_loss(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	setup(&s);
+	put_entry(&s, 100, A, 2, deep(0), 7);
+	put_lost(&s, 190, 210, CW_PROBE_ENTRY, 1);
+	put_entry(&s, 200, A, 2, deep(0), 7);
+	put_entry(&s, 300, A, 2, deep(0), 7);
+	stream_end(&s);
+	expect_text(&s,
+		    "SELECT group_concat(ts || ' ' || touched_by_loss) FROM (SELECT * FROM call "
+		    "ORDER BY ts)",
+		    "100 0,200 1,300 0");
+	stream_close(&s);
+}
+
+/* Entry lost, or before the capture
+: the return is counted and nothing else changes. */
 static void test_unmatched_return(void **state)
 {
 	struct stream s;
@@ -284,6 +340,8 @@ int main(void)
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_longjmp),
 		cmocka_unit_test(test_lost_return),
+		cmocka_unit_test(test_what_explains_a_missing_return),
+		cmocka_unit_test(test_entry_over_loss),
 		cmocka_unit_test(test_unmatched_return),
 		cmocka_unit_test(test_exit),
 		cmocka_unit_test(test_not_probed),

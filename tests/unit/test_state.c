@@ -179,6 +179,7 @@ static void test_preempted(void **state)
 		    "JOIN thread t USING(utid) JOIN offcpu o USING(offcpu_id) JOIN thread w ON "
 		    "w.utid = o.utid WHERE w.tid = 1001",
 		    "200 400 1002, 700 50 1002");
+	expect_int(&s, "SELECT count(*) FROM wakeup", 0);
 	stream_close(&s);
 }
 
@@ -294,6 +295,8 @@ static void test_missing_switch_out(void **state)
 	put_switch(&s, 600, 0, A, RUNNABLE, 0);
 	end_call(&s);
 	assert_string_equal(call(&s, 1), "400 0 0 0 500");
+	expect_text(&s, "SELECT kind || ' ' || ts || ' ' || end_ts || ' ' || reason FROM loss",
+		    "sched_switch 100 600 contradiction");
 	stream_close(&s);
 }
 
@@ -322,6 +325,16 @@ static void test_moved_unseen(void **state)
 	s.cpu = 3;
 	end_call(&s);
 	assert_string_equal(call(&s, 1), "0 0 0 0 900");
+	stream_close(&s);
+
+	begin_call(&s); /* or leaves another one */
+	s.cpu = 3;
+	put_switch(&s, 400, A, B, RUNNABLE, CW_SWITCH_PREEMPTED);
+	put_switch(&s, 600, B, A, RUNNABLE, 0);
+	end_call(&s);
+	assert_string_equal(call(&s, 1), "400 0 0 200 300");
+	expect_text(&s, "SELECT kind || ' ' || ts || ' ' || end_ts || ' ' || reason FROM loss",
+		    "sched_switch 100 400 contradiction");
 	stream_close(&s);
 }
 
