@@ -56,6 +56,7 @@ int main(int argc, char **argv)
 
 	cw_keep_std_fds();
 	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE instead, which ends quietly */
+	signal(SIGXFSZ, SIG_IGN); /* and with EFBIG, which is said */
 	argp_err_exit_status = 2;
 	setenv("ARGP_HELP_FMT", "rmargin=100", 0);
 	if (argc < 2) {

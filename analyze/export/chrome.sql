@@ -98,7 +98,7 @@ SELECT CASE WHEN hop_index = 0 THEN json_object('ph', 'b', 'cat', 'chain', 'name
 		'tid', lane, 'id2', json(id), 'ts', json(end)) END AS item
 FROM chain_track ORDER BY chain_id, hop_index;
 
--- Arrows: from the call that hands off to the one that takes, and from the waker to what it woke.
+-- Arrows: from the call that hands off to the one that takes, and from the waker to what it woke, while both have states.
 SELECT json_object('ph', 's', 'cat', 'handoff', 'name', 'handoff', 'id', e.edge_id + 1, 'pid', a.pid, 'tid', a.tid,
 		'ts', json(printf('%.4f', (e.src_ts - t0 + 0.1) / 1000)), 'args', json_object('key', printf('0x%016x', e.key))) AS item,
 	json_object('ph', 'f', 'bp', 'e', 'cat', 'handoff', 'name', 'handoff', 'id', e.edge_id + 1,
@@ -109,8 +109,9 @@ SELECT json_object('ph', 's', 'cat', 'waking', 'name', 'waking', 'id', w.offcpu_
 		'ts', json(printf('%.4f', (w.ts - t0 + 0.1) / 1000))) AS item,
 	json_object('ph', 'f', 'bp', 'e', 'cat', 'waking', 'name', 'waking', 'id', w.offcpu_id + 1,
 		'pid', b.pid, 'tid', b.state_tid, 'ts', json(printf('%.4f', (w.ts - t0 + 0.1) / 1000))) AS item
-FROM wakeup w JOIN lane a ON a.utid = w.waker_utid JOIN lane b ON b.utid = w.utid, origin
-WHERE NOT w.in_interrupt
+FROM wakeup w JOIN lane a ON a.utid = w.waker_utid JOIN lane b ON b.utid = w.utid JOIN thread k ON k.utid = w.waker_utid, origin
+WHERE NOT w.in_interrupt AND w.ts BETWEEN (SELECT e.ts FROM episode e WHERE e.utid = k.utid ORDER BY e.ts LIMIT 1)
+		AND coalesce(k.end_ts, origin.end_ts)
 	AND (SELECT x.hi FROM stretch x WHERE x.utid = w.utid AND x.lo <= w.ts ORDER BY x.lo DESC LIMIT 1) >= w.ts
 	AND (SELECT x.hi FROM stretch x WHERE x.utid = w.waker_utid AND x.lo <= w.ts ORDER BY x.lo DESC LIMIT 1) >= w.ts
 ORDER BY w.offcpu_id;

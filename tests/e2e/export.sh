@@ -16,11 +16,12 @@ export_as() { # NAME FORMAT [OPTIONS]
 # Every row that NAME.FORMAT.sql gives is a difference between the export, which it has as :file, and the views.
 compare() { # NAME FORMAT [WEIGHT]
 	local name=$1 format=$2 out
-	out=$(sqlite3 -batch -bail -cmd "CREATE TEMP TABLE arg AS SELECT CAST(readfile('$tmp/$name.$format') AS TEXT) AS file,
-			'${3:-}' AS weight" "$tmp/$name.db" <"$here/exports/$format.sql" 2>&1)
+	out=$(cat ${3:+"$here/exports/weights.sql"} "$here/exports/$format.sql" |
+		sqlite3 -batch -bail -cmd "CREATE TEMP TABLE arg AS SELECT CAST(readfile('$tmp/$name.$format') AS TEXT) AS file,
+			'${3:-}' AS weight" "$tmp/$name.db" 2>&1)
 	[ -z "$(grep -v '^# ' <<<"$out")" ] || fail "$name: $format ${3:-}: $(grep -v '^# ' <<<"$out" | head -n 20)"
 	grep -q '^# ' <<<"$out" || fail "$name: $format ${3:-} was compared with nothing"
-	while read -r _ what n; do
+	while IFS=' |' read -r _ what n; do
 		[ "$n" = 0 ] || seen[$format-$what]=1
 	done < <(grep '^# ' <<<"$out")
 }
@@ -31,22 +32,51 @@ cp "$root/examples/thread-pool.cwc" "$tmp/pool.cwc"
 cp "$root/tests/captures/v1-async.cwc" "$tmp/async.cwc"
 if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ -x "$record" ]; then
 	record_exec lock trace_lock_test --count 4 -- --attribution --ret function_to_trace
-	record_exec nest nest_test -- --attribution --ret func1 func2 func3 recurse
+	record_exec nest nest_test --count 100 --recursions 20 -- --attribution --ret func1 func2 func3 recurse
 	record_exec complex trace_complex_async_test --count 12 -- --async-hop submit_decode_task,2,decode_request \
 		--async-hop submit_enrich_task,1,enrich_request --async-hop submit_persist_task,2,persist_result persist_result
 	names+=(lock nest complex)
 fi
 for name in "${names[@]}"; do
 	import "$name" || continue
-	for format in chrome; do
+	for format in chrome dot otlp csv; do
 		export_as "$name" $format
 		compare "$name" $format
 	done
 	for weight in blocked oncpu queue; do
-		for format in; do
+		for format in speedscope folded firefox; do
 			export_as "$name" $format --weight $weight
 			compare "$name" $format $weight
 		done
 	done
+done
+# Filters choose the same chains as report's.
+export_as pool chrome --min-total-ms 100 --from 0.1
+expect "pool: chains of a filtered trace" "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('$tmp/pool.chrome') AS TEXT), '\$.traceEvents')
+	WHERE value ->> 'ph' = 'b' AND value ->> '\$.args.chain_id' IS NOT NULL")" \
+	"$("$analyze" report "$tmp/pool.db" --min-total-ms 100 --from 0.1 --format jsonl | grep -c '"type":"chain"')"
+export_as pool otlp --function nothing_like_that
+expect "pool: spans of no chain" "$(tr -d ' \n' <"$tmp/pool.otlp")" '{"resourceSpans":[]}'
+for format in chrome speedscope folded csv dot firefox; do
+	export_as pool $format --function nothing_like_that
+done
+
+# The file is there whole or not at all, and what was there stays.
+echo before >"$tmp/kept"
+"$analyze" export "$tmp/pool.db" --format chrome -o /dev/full 2>"$tmp/err" && fail "a full device is no failure"
+grep -q 'cannot write /dev/full' "$tmp/err" || fail "a full device: $(cat "$tmp/err")"
+(ulimit -f 8 && "$analyze" export "$tmp/pool.db" --format chrome -o "$tmp/kept" 2>"$tmp/err") && fail "a file too large is no failure"
+expect "file that could not be replaced" "$(cat "$tmp/kept")" before
+expect "files left behind" "$(find "$tmp" -name 'kept.*')" ""
+"$analyze" export "$tmp/pool.db" --format dot -o "$tmp/kept" && grep -q digraph "$tmp/kept" || fail "an existing file is not replaced"
+"$analyze" export "$tmp/pool.db" --format dot -o "$tmp/no/such" 2>"$tmp/err" && fail "no folder is no failure"
+expect "sentences about a missing folder" "$(wc -l <"$tmp/err")" 1
+"$analyze" export "$tmp/pool.db" --format xml >"$tmp/err" 2>&1
+expect "status of an unknown format" $? 2
+"$analyze" export "$tmp/pool.db" --format chrome 2>"$tmp/err" | head -c 100 >/dev/null
+expect "what is said when the reader goes" "$(cat "$tmp/err")" ""
+
+for what in chrome-calls chrome-states chrome-chains chrome-hops chrome-handoffs chrome-wakings otlp-calls otlp-hops; do
+	[ -n "${seen[$what]:-}" ] || [ ${#names[@]} = 2 ] || fail "no capture had any $what"
 done
 finish
