@@ -298,6 +298,13 @@ int cw_plan_add_func(struct cw_plan *p, const char *text, char *err)
 	if (ret)
 		return ret;
 	at_offset = parse_offset(name, &offset);
+	if (at_offset && !offset) {
+		free(module);
+		free(name);
+		return cw_plan_fail(
+			err, -EINVAL,
+			"'%s' is no place for a function: a file begins with its header", text);
+	}
 	i = at_offset ? -1 : cw_plan_find_exact(p, name, module);
 	f = i >= 0 ? &p->funcs[i] : cw_plan_grow_funcs(p);
 	if (f && i < 0) {

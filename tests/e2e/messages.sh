@@ -54,7 +54,9 @@ thread=$(find "/proc/$target/task" -mindepth 1 -maxdepth 1 ! -name $target -prin
 [ -z "$thread" ] || says 1 "$thread is a thread" "$record" -p "$thread" -o "$cwc" function_to_trace
 says 1 'no function that matches .nothing_' "$record" -p $target -o "$cwc" --function 'nothing_*'
 says 1 'at most 200' "$record" -p $target -o "$cwc" --function 'libc.so.6:*'
-says 1 'not code' "$record" -p $target -o "$cwc" --offset 0
+says 1 'not code' "$record" -p $target -o "$cwc" --offset 1
+says 2 'begins with its header' "$record" -p $target -o "$cwc" --offset 0
+says 2 'module takes.*not' "$record" -p $target -o "$cwc" --module '' f
 says 1 'no cgroup of version 2|not mounted' "$record" --cgroup "$tmp" -o "$cwc" f
 says 1 'cannot open the cgroup /no/such/cgroup' "$record" --cgroup /no/such/cgroup -o "$cwc" f
 says 2 'exclude' "$record" -p $target --cgroup /sys/fs/cgroup f

@@ -83,10 +83,6 @@ static void check(const struct cw_options *o)
 	for (size_t i = 0; i < o->npids; i++)
 		if (o->pids[i] <= 0)
 			abort();
-	/* Offset 0 is refused when the file is there to be looked at: it is never code. */
-	for (size_t i = 0; i < o->plan->nfuncs; i++)
-		if (!o->plan->funcs[i].name && !o->plan->funcs[i].offset)
-			return;
 	yaml = cw_plan_to_yaml(o->plan);
 	if (!yaml || cw_plan_from_yaml(&back, yaml, strlen(yaml), "p", err)) {
 		fprintf(stderr, "%s\n%s\n", err, yaml);

@@ -130,6 +130,7 @@ static void func_options(void **state)
 	assert_int_equal(cw_plan_add_func(p, "lib.so:+16", err), 0);
 	assert_int_equal(cw_plan_add_func(p, "ns::f(a::b)", err), 0);
 	assert_int_equal(cw_plan_add_func(p, "", err), -EINVAL);
+	assert_int_equal(cw_plan_add_func(p, "lib.so:+0x0", err), -EINVAL);
 	assert_int_equal(p->nfuncs, 5);
 	assert_string_equal(p->funcs[1].module, "libc.so.6");
 	assert_string_equal(p->funcs[1].name, "malloc");
@@ -448,6 +449,7 @@ static void complaints(void **state)
 		{"target: x\n", "p:1:9:", "mapping"},
 		{"functions:\n  - {ret: true}\n", "p:2:5:", "no name"},
 		{"functions:\n  - 'lib.so:'\n", "p:2:5:", "names no function"},
+		{"functions:\n  - +0\n", "p:2:5:", "begins with its header"},
 		{"filters:\n  min_total_ms: ten\n", "p:2:17:", "milliseconds"},
 		{"filters:\n  min_total_ms: -1\n", "p:2:17:", "'-1'"},
 		{"filters:\n  min_total_ms: 1.0000001\n", "p:2:17:", "6 decimals"},
