@@ -320,6 +320,9 @@ static void on_blob(struct cw_trace *t, const struct cw_blob *r)
 	size_t size = r->h.size - offsetof(struct cw_blob, data);
 	struct blob *b = blob_of(t->images, r->module_id, r->kind);
 
+	/* Perf maps grow while programs run: a later one is the better one. */
+	if (b->done && r->kind == CW_BLOB_PERF_MAP && !r->offset)
+		b->done = false;
 	if (b->done)
 		return;
 	if (!r->offset) {
@@ -410,7 +413,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_images;
 const struct cw_pass cw_pass_images = {
 	.name = "images",
-	.version = 1,
+	.version = 2,
 	.reads = "module map blob ksym identity",
 	.writes = "module mapping module_blob kernel_symbol",
 	.types = CW_TYPE_BIT(CW_MODULE) | CW_TYPE_BIT(CW_MAP) | CW_TYPE_BIT(CW_BLOB) |

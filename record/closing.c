@@ -82,3 +82,25 @@ void cw_closing_stacks(const struct cw_modules *m)
 			": no frame pointers, so that stacks end at the caller; --stack dwarf "
 			"records whole ones\n");
 }
+
+void cw_closing_left_out(const struct cw_modules *m, uint64_t max_bytes)
+{
+	uint64_t size, sum = 0;
+	const char *path;
+	uint32_t id = 0;
+	unsigned n = 0;
+
+	while ((path = cw_modules_left_out(m, &id, &size))) {
+		sum += size;
+		if (n++ < MAX_NAMED)
+			cw_put(stderr, "%s%s", n == 1 ? "callweave-record: " : ", ", path);
+	}
+	if (n > MAX_NAMED)
+		fprintf(stderr, " and %u more", n - MAX_NAMED);
+	if (n)
+		fprintf(stderr,
+			": left out, as %.1f KiB more than the %.1f KiB of --embed-max would be "
+			"needed; "
+			"callweave-analyze archive can add them later\n",
+			sum / 1024.0, max_bytes / 1024.0);
+}

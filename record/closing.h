@@ -12,4 +12,7 @@ void cw_closing_stacks(const struct cw_modules *m);
 
 void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_writer_stats *st);
 
+/* Name the modules whose symbols did not fit into --embed-max bytes. */
+void cw_closing_left_out(const struct cw_modules *m, uint64_t max_bytes);
+
 #endif

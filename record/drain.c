@@ -325,7 +325,9 @@ int cw_drain_rest(struct cw_drain *d, char *err)
 		nanosleep(&pause, NULL);
 	}
 	rc = cw_rotate_poll(&d->rotation, UINT64_MAX, err);
-	return rc ? rc : cw_modules_embed(d->s.modules);
+	if (!rc)
+		rc = cw_modules_embed(d->s.modules);
+	return rc ? rc : cw_modules_embed_last(d->s.modules);
 }
 
 void cw_drain_free(struct cw_drain *d)

@@ -20,7 +20,8 @@
 #include "embed.h"
 
 #define MAX_IMAGE       (64u << 20)
-#define MAX_AT_ONCE     (8u << 20) /* larger images are never whole in memory */
+#define MAX_AT_ONCE     (8u << 20)   /* larger images are never whole in memory */
+#define MAX_WHOLE       (512u << 20) /* what readers take in one payload */
 #define MAX_DEBUG_FRAME (1u << 20)
 #define PART            (16u * 61440) /* bytes of one that are in memory: they fill a frame */
 
@@ -293,7 +294,8 @@ static int write_whole(struct cw_writer *w, uint32_t module_id, const struct ima
 	return rc;
 }
 
-static int write_parts(struct cw_writer *w, uint32_t module_id, const struct image *im)
+static int write_parts(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+		       const struct image *im)
 {
 	char *buf = malloc(PART);
 	uint64_t offset = 0;
@@ -304,31 +306,37 @@ static int write_parts(struct cw_writer *w, uint32_t module_id, const struct ima
 
 		if (!read_image(im, offset, buf, n))
 			break;
-		rc = cw_writer_blob_part(w, module_id, CW_BLOB_SYMBOLS, offset, im->size, buf, n);
+		rc = cw_writer_blob_part(w, module_id, kind, offset, im->size, buf, n);
 		offset += n;
 	}
 	free(buf);
 	return rc;
 }
 
-int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd)
+int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
 {
 	struct image im = {.fd = fd};
+	uint64_t most = room < MAX_IMAGE ? room : MAX_IMAGE;
 	Elf *elf;
 	int rc = 0;
 
+	*size = 0;
 	if (cw_elf_open(&elf, fd, "", NULL))
 		return 0;
 	if (!read_headers(&im, elf))
 		goto cleanup;
 	choose(&im, elf, true);
-	if (kept_bytes(&im) > MAX_IMAGE)
+	if (kept_bytes(&im) > most)
 		choose(&im, elf, false);
-	if (kept_bytes(&im) > MAX_IMAGE)
+	*size = kept_bytes(&im);
+	if (*size > most) {
+		*size = *size > room ? *size : room + 1;
 		goto cleanup;
+	}
 	lay_out(&im);
+	*size = im.size;
 	rc = im.size <= MAX_AT_ONCE ? write_whole(w, module_id, &im)
-				    : write_parts(w, module_id, &im);
+				    : write_parts(w, module_id, CW_BLOB_SYMBOLS, &im);
 cleanup:
 	elf_end(elf);
 	free(im.phdrs);
@@ -336,6 +344,25 @@ cleanup:
 	free(im.kept);
 	free(im.parts);
 	return rc;
+}
+
+int cw_embed_whole(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
+{
+	struct part all = {0};
+	struct image im = {.fd = fd, .parts = &all, .nparts = 1};
+	struct stat st;
+	Elf *elf;
+
+	*size = 0;
+	if (cw_elf_open(&elf, fd, "", NULL))
+		return 0;
+	elf_end(elf);
+	if (fstat(fd, &st) || st.st_size <= 0)
+		return 0;
+	*size = im.size = all.size = (uint64_t)st.st_size;
+	if (im.size > MAX_WHOLE)
+		*size = im.size > room ? im.size : room + 1;
+	return *size > room ? 0 : write_parts(w, module_id, CW_BLOB_ELF, &im);
 }
 
 /* ---- the vdso ---------------------------------------------------------------------------------

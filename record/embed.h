@@ -11,10 +11,14 @@
 
 /*
  * Write symbol tables and unwind sections of the ELF file fd as a CW_BLOB_SYMBOLS payload: an ELF
- * file in which every other section is empty. A file that is not ELF, damaged or has more than
- * 64 MiB of them is left out, which is no error. Returns the writer's error.
+ * file in which every other section is empty. A file that is not ELF or damaged is left out, and so
+ * is one with more than room bytes or 64 MiB of them, which are no errors. *size: the bytes that
+ * were written, or more than room when they would have been. Returns the writer's error.
  */
-int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd);
+int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size);
+
+/* The same for the whole file, as CW_BLOB_ELF. */
+int cw_embed_whole(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size);
 
 /* Write the image of the vdso that the kernel gave this process; every process has the same. */
 int cw_embed_vdso(struct cw_writer *w, uint32_t module_id);

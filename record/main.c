@@ -104,6 +104,7 @@ static int step_writer(struct recording *r)
 	r->losses = cw_losses_new(r->probes, r->segments.w);
 	if (!r->plan_yaml || !r->modules || !r->losses)
 		return -ENOMEM;
+	cw_modules_set_embed(r->modules, r->opt.embed, r->opt.embed_max);
 	if (r->opt.segments) {
 		cw_modules_keep_files(r->modules);
 		rc = cw_losses_count_files(r->losses);
@@ -191,6 +192,8 @@ static int step_finish(struct recording *r)
 		cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses, &st);
 	if (!r->opt.quiet && !r->opt.stack_bytes)
 		cw_closing_stacks(r->modules);
+	if (!r->opt.quiet)
+		cw_closing_left_out(r->modules, r->opt.embed_max);
 	return rc;
 }
 

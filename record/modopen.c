@@ -127,19 +127,48 @@ static int open_under(int root, const struct cw_mapped_file *f)
 	return checked((int)syscall(SYS_openat2, root, f->path, &how, sizeof(how)), f, true);
 }
 
-static int open_in_process(const struct cw_mapped_file *f)
+static int open_root(uint32_t pid)
 {
 	char path[64];
+	int root;
+
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	root = pid ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	return root < 0 ? -errno : root;
+}
+
+static int open_in_process(const struct cw_mapped_file *f)
+{
 	int root, fd;
 
 	if (!f->pid)
 		return -ENOENT;
-	snprintf(path, sizeof(path), "/proc/%u/root", f->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = open_root(f->pid);
 	if (root < 0)
-		return -errno;
+		return root;
 	fd = open_under(root, f);
 	close(root);
+	return fd;
+}
+
+int cw_modopen_path(struct cw_modopen *o, uint32_t pid, uint64_t mnt_ns, const char *path)
+{
+	struct open_how how = {.flags = OPEN_FLAGS | O_NOFOLLOW, .resolve = RESOLVE_IN_ROOT};
+	int root = open_root(pid), fd = -ENOENT;
+	size_t i;
+
+	if (root >= 0) {
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+		fd = fd < 0 ? -errno : fd;
+		close(root);
+		return fd;
+	}
+	for (i = 0; i < o->nroots && fd < 0; i++) {
+		if (o->roots[i].mnt_ns != mnt_ns)
+			continue;
+		fd = (int)syscall(SYS_openat2, o->roots[i].fd, path, &how, sizeof(how));
+		fd = fd < 0 ? -errno : fd;
+	}
 	return fd;
 }
 

@@ -33,6 +33,13 @@ void cw_modopen_hold_root(struct cw_modopen *o, uint32_t pid, uint64_t mnt_ns);
  */
 int cw_modopen_file(struct cw_modopen *o, const struct cw_mapped_file *f);
 
+/*
+ * A read-only descriptor of a file by its path, as a process (pid in the recorder's namespace) sees
+ * it, or as others of its mount namespace do when it is gone; the caller's. No symbolic link is
+ * followed at its end. Negative errno.
+ */
+int cw_modopen_path(struct cw_modopen *o, uint32_t pid, uint64_t mnt_ns, const char *path);
+
 /* When the mapped file was modified last, ns; 0 unknown. Cheaper than opening it. */
 uint64_t cw_modopen_mtime(const struct cw_mapped_file *f);
 

@@ -28,7 +28,9 @@ struct module {
 	uint64_t start, end;
 	bool wanted;
 	bool no_fp;
-	bool done; /* embedded, or found to be impossible */
+	bool done;         /* embedded, or found to be impossible */
+	uint64_t left_out; /* bytes that found no room */
+	uint32_t owner;    /* process of memory without a file, kernel-global; 0: of a file */
 };
 
 struct cw_modtab {
@@ -37,7 +39,9 @@ struct cw_modtab {
 	struct module *modules; /* number id at id - 1 */
 	size_t n, capacity;
 	size_t nopen, max_open;
-	bool keep_files;            /* open, though embedded */
+	bool keep_files; /* open, though embedded */
+	enum cw_embed embed;
+	uint64_t max_bytes, bytes;  /* of payloads; those of this file of the capture */
 	size_t nwanted;             /* wanted and not done */
 	struct cw_idmap by_file;    /* hash of what identifies the file -> id */
 	struct cw_idmap by_mapping; /* hash of what a mapping says about it -> id */
@@ -61,6 +65,7 @@ struct cw_modtab *cw_modtab_new(struct cw_writer *w)
 		return NULL;
 	t->w = w;
 	t->max_open = allowed_files();
+	t->max_bytes = UINT64_MAX;
 	t->opener = cw_modopen_new();
 	if (!t->opener) {
 		free(t);
@@ -215,6 +220,24 @@ uint32_t cw_modtab_add_named(struct cw_modtab *t, const char *name, uint64_t ts)
 	return intern(t, &rec, name, -1, 0);
 }
 
+uint32_t cw_modtab_add_memory(struct cw_modtab *t, const char *name, uint32_t pid, uint64_t ts)
+{
+	struct cw_module rec = {.h.ts = ts};
+	uint32_t id = intern(t, &rec, name, -1, 1 + (uint64_t)pid);
+
+	if (id)
+		t->modules[id - 1].owner = pid;
+	return id;
+}
+
+bool cw_modtab_is_memory(const struct cw_modtab *t, uint32_t id, uint32_t *pid)
+{
+	const struct module *m = &t->modules[id - 1];
+
+	*pid = m->owner;
+	return m->owner || !strncmp(m->path, "/memfd:", 7);
+}
+
 static uint64_t mapping_key(const struct cw_mapped_file *f)
 {
 	uint64_t h = 1, mtime;
@@ -309,21 +332,57 @@ static int embed_module(struct cw_modtab *t, struct module *m)
 {
 	uint32_t id = m->rec.module_id;
 	int fd = m->fd, rc;
+	uint64_t room = cw_modtab_room(t), size = 0;
 
 	m->done = true;
 	t->nwanted--;
+	if (t->embed == CW_EMBED_NONE)
+		return 0;
 	if (!strcmp(m->path, "[vdso]"))
 		return cw_embed_vdso(t->w, id);
 	if (fd < 0 && m->path[0] == '/')
 		fd = reopen(t, m);
 	if (fd < 0)
 		return 0;
-	rc = cw_embed_elf(t->w, id, fd);
+	if (t->embed == CW_EMBED_ALL)
+		rc = cw_embed_whole(t->w, id, fd, room, &size);
+	else
+		rc = cw_embed_elf(t->w, id, fd, room, &size);
+	m->left_out = size > room ? size : 0;
+	t->bytes += size > room ? 0 : size;
 	if (fd != m->fd)
 		close(fd);
 	if (!t->keep_files)
 		close_module(t, m);
 	return rc;
+}
+
+void cw_modtab_set_embed(struct cw_modtab *t, enum cw_embed what, uint64_t max_bytes)
+{
+	t->embed = what;
+	t->max_bytes = max_bytes;
+}
+
+uint64_t cw_modtab_room(const struct cw_modtab *t)
+{
+	return t->embed == CW_EMBED_NONE || t->bytes >= t->max_bytes ? 0 : t->max_bytes - t->bytes;
+}
+
+void cw_modtab_used(struct cw_modtab *t, uint64_t bytes)
+{
+	t->bytes += bytes;
+}
+
+const char *cw_modtab_left_out(const struct cw_modtab *t, uint32_t *id, uint64_t *size)
+{
+	while (*id < t->n) {
+		const struct module *m = &t->modules[(*id)++];
+
+		*size = m->left_out;
+		if (m->left_out)
+			return m->path;
+	}
+	return NULL;
 }
 
 int cw_modtab_embed(struct cw_modtab *t)
@@ -351,6 +410,7 @@ void cw_modtab_restart(struct cw_modtab *t, struct cw_writer *w)
 
 	t->w = w;
 	t->nwanted = 0;
+	t->bytes = 0;
 	for (i = 0; i < t->n; i++)
 		t->modules[i].wanted = t->modules[i].done = false;
 }

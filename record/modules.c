@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <time.h>
+#include <unistd.h>
 #include "kallsyms.h"
 #include "mmapwatch.h"
 #include "modtab.h"
 #include "modules.h"
 #include "pending.h"
+#include "perfmap.h"
 #include "proctab.h"
 #include "snapshot.h"
 #include "unplaced.h"
@@ -209,13 +210,36 @@ static int write_map(struct cw_modules *m, const struct cw_proc *p, const struct
 	return cw_writer_append(m->w, &rec.h);
 }
 
+/* Names in brackets, but for the pages of code that the kernel gives every process. */
+static bool is_memory(const char *path)
+{
+	return path[0] == '[' && strcmp(path, "[vdso]") != 0 && strcmp(path, "[vsyscall]") != 0;
+}
+
+/* Memory that a child has from its parent stays its parent's: that is whose perf map names it. */
+static uint32_t memory_module(struct cw_modules *m, const struct cw_proc *p,
+			      const struct cw_mapped_file *f, uint64_t ts)
+{
+	const struct cw_map_entry *e = cw_proc_find_map(p, f->start);
+	uint32_t owner;
+
+	if (e && e->start == f->start && e->end == f->end &&
+	    cw_modtab_is_memory(m->modtab, e->module_id, &owner) && owner)
+		return e->module_id;
+	return cw_modtab_add_memory(m->modtab, f->path, p->pid, ts);
+}
+
 /* Add a mapping to p; module and map records when they are news. */
 static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapped_file *f,
 		   struct cw_map_entry *e)
 {
 	int rc;
 
-	if (f->path[0] == '[')
+	if (is_memory(f->path)) {
+		e->module_id = memory_module(m, p, f, e->ts);
+		e->pgoff =
+			f->start; /* so that offsets are addresses, which is what perf maps have */
+	} else if (f->path[0] == '[')
 		e->module_id = cw_modtab_add_named(m->modtab, f->path, e->ts);
 	else
 		e->module_id = cw_modtab_add_mapped(m->modtab, f, e->ts);
@@ -323,6 +347,9 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 		rc = cw_pending_replay(m->pending, pid, replay, m);
 		return rc ? rc : -ESRCH;
 	}
+	m->proc->ns_pid = info.ns_pid;
+	m->proc->uid = info.uid;
+	m->proc->mnt_ns = info.mnt_ns;
 	if (info.mnt_ns)
 		cw_modopen_hold_root(cw_modtab_opener(m->modtab), pid, info.mnt_ns);
 	rc = put_process(m, &info);
@@ -397,12 +424,25 @@ static bool want_at(void *arg, uint32_t pid, uint64_t addr)
 	return e != NULL;
 }
 
+/* A stack shows code that may have been made at run time: a perf map may name it. */
+static void note_memory(struct cw_modules *m, struct cw_proc *p, uint32_t module_id)
+{
+	struct cw_proc *whose;
+	uint32_t owner;
+
+	if (!cw_modtab_is_memory(m->modtab, module_id, &owner))
+		return;
+	whose = owner && owner != p->pid ? cw_proctab_get(m->procs, owner, false) : NULL;
+	cw_perfmap_want(whose ? whose : p, module_id);
+}
+
 static void note_addr(struct cw_modules *m, uint32_t pid, struct cw_proc *p, uint64_t addr)
 {
 	const struct cw_map_entry *e = p ? cw_proc_find_map(p, addr) : NULL;
 
 	if (e) {
 		cw_modtab_want(m->modtab, e->module_id);
+		note_memory(m, p, e->module_id);
 		return;
 	}
 	if (!addr)
@@ -467,6 +507,41 @@ const char *cw_modules_without_fp(const struct cw_modules *m, uint32_t *id)
 	return cw_modtab_without_fp(m->modtab, id);
 }
 
+static int embed_perf_map(struct cw_modules *m, struct cw_proc *p, bool last)
+{
+	uint64_t size;
+	int rc = cw_perfmap_embed(m->w, cw_modtab_opener(m->modtab), p, cw_modtab_room(m->modtab),
+				  last, &size);
+
+	cw_modtab_used(m->modtab, size);
+	return rc;
+}
+
+static int embed_new_perf_map(void *arg, struct cw_proc *p)
+{
+	return embed_perf_map(arg, p, false);
+}
+
+static int embed_last_perf_map(void *arg, struct cw_proc *p)
+{
+	return embed_perf_map(arg, p, true);
+}
+
+int cw_modules_embed_last(struct cw_modules *m)
+{
+	return cw_proctab_each(m->procs, embed_last_perf_map, m);
+}
+
+void cw_modules_set_embed(struct cw_modules *m, enum cw_embed what, uint64_t max_bytes)
+{
+	cw_modtab_set_embed(m->modtab, what, max_bytes);
+}
+
+const char *cw_modules_left_out(const struct cw_modules *m, uint32_t *id, uint64_t *size)
+{
+	return cw_modtab_left_out(m->modtab, id, size);
+}
+
 int cw_modules_embed(struct cw_modules *m)
 {
 	uint64_t t = now();
@@ -480,6 +555,8 @@ int cw_modules_embed(struct cw_modules *m)
 	cw_unplaced_retry(&m->unplaced, want_at, m);
 	if (!rc)
 		rc = cw_modtab_embed(m->modtab);
+	if (!rc)
+		rc = cw_proctab_each(m->procs, embed_new_perf_map, m);
 	return rc ? rc : cw_kallsyms_flush(m->ksyms, m->w, t);
 }
 
@@ -509,6 +586,10 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 
 void cw_modules_forget(struct cw_modules *m, uint32_t pid)
 {
+	struct cw_proc *p = cw_proctab_get(m->procs, pid, false);
+
+	if (p)
+		embed_perf_map(m, p, true); /* the writer remembers its error */
 	cw_proctab_drop(m->procs, pid);
 	tell_text(m, pid, 0, 0);
 }
@@ -554,5 +635,6 @@ int cw_modules_restart(struct cw_modules *m, struct cw_writer *w)
 {
 	m->w = w;
 	cw_modtab_restart(m->modtab, w);
+	cw_proctab_each(m->procs, cw_perfmap_forget, NULL);
 	return cw_modules_repeat(m);
 }

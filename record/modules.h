@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "capture.h"
+#include "modtab.h"
 
 struct cw_modules;
 
@@ -64,8 +65,15 @@ void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r);
  */
 const char *cw_modules_without_fp(const struct cw_modules *m, uint32_t *id);
 
+/* What of modules' files goes into the capture; see cw_modtab_set_embed. Symbols, if not called. */
+void cw_modules_set_embed(struct cw_modules *m, enum cw_embed what, uint64_t max_bytes);
+const char *cw_modules_left_out(const struct cw_modules *m, uint32_t *id, uint64_t *size);
+
 /* Write payloads and kernel symbols of what was noted since; about once a second and at the end. */
 int cw_modules_embed(struct cw_modules *m);
+
+/* Write perf maps again that grew since they were written; at the end. */
+int cw_modules_embed_last(struct cw_modules *m);
 
 /*
  * A process (kernel-global pid) exited and its last stacks were noted: forget its mappings.

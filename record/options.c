@@ -15,10 +15,11 @@
 #include "optvalues.h"
 #include "say.h"
 
-#define DEFAULT_RING (16ull << 20)
-#define MIN_FILE     (64ull << 10)
-#define MAX_FUNCS    256
-#define MAX_SEGMENTS 9999
+#define DEFAULT_RING  (16ull << 20)
+#define DEFAULT_EMBED (1ull << 30)
+#define MIN_FILE      (64ull << 10)
+#define MAX_FUNCS     256
+#define MAX_SEGMENTS  9999
 
 struct parse {
 	struct cw_options *o;
@@ -275,6 +276,12 @@ static error_t parse_plan_opt(int key, char *arg, struct argp_state *st)
 		p->o->stack_bytes = cw_value_stack(st, "--stack", arg);
 		plan->stacks = strcmp(arg, "none") != 0;
 		return 0;
+	case OPT_EMBED:
+		p->o->embed = cw_value_embed(st, "--embed", arg);
+		return 0;
+	case OPT_EMBED_MAX:
+		p->o->embed_max = cw_value_size(st, "--embed-max", arg, 1024);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -450,6 +457,7 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 	memset(o, 0, sizeof(*o));
 	o->output = "callweave.cwc";
 	o->ring_bytes = DEFAULT_RING;
+	o->embed_max = DEFAULT_EMBED;
 	o->plan = cw_plan_new();
 	argp_err_exit_status = 2;
 	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* the hint after an error stays one line */

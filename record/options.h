@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "modtab.h"
 #include "plan.h"
 
 struct cw_options {
@@ -30,6 +31,8 @@ struct cw_options {
 	uint64_t max_bytes;   /* of a capture file; 0: no limit */
 	uint32_t segments;    /* files to go on in, each of max_bytes; 0: one file, output itself */
 	uint32_t stack_bytes; /* of each distinct user stack to save; 0: frame pointers do */
+	enum cw_embed embed;  /* what of modules' files goes into the capture */
+	uint64_t embed_max;   /* bytes of that, uncompressed, in each file */
 	bool quiet;
 	bool verbose;
 };

@@ -114,3 +114,14 @@ uint32_t cw_value_stack(const struct argp_state *st, const char *name, const cha
 			   MAX_STACK, text + 6);
 	return (uint32_t)(n + 7) & ~7u;
 }
+
+enum cw_embed cw_value_embed(const struct argp_state *st, const char *name, const char *text)
+{
+	if (!strcmp(text, "symbols"))
+		return CW_EMBED_SYMBOLS;
+	if (!strcmp(text, "none"))
+		return CW_EMBED_NONE;
+	if (strcmp(text, "all") != 0)
+		argp_error(st, "%s takes symbols, none or all, not '%s'", name, text);
+	return CW_EMBED_ALL;
+}

@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "modtab.h"
 
 /* Bytes in text such as 4096, 512K, 16M or 2G; 0 when it is not a size. */
 uint64_t cw_parse_size(const char *text);
@@ -25,6 +26,8 @@ uint64_t cw_value_size(const struct argp_state *st, const char *name, const char
 uint64_t cw_value_ring(const struct argp_state *st, const char *name, const char *text);
 /* How to record stacks: fp and none give 0, dwarf[=BYTES] the bytes, a multiple of 8. */
 uint32_t cw_value_stack(const struct argp_state *st, const char *name, const char *text);
+/* symbols, none or all. */
+enum cw_embed cw_value_embed(const struct argp_state *st, const char *name, const char *text);
 /* An argument position, 1-8; 0 for auto where that is allowed. */
 uint32_t cw_value_arg(const struct argp_state *st, const char *name, const char *text,
 		      bool may_auto);

@@ -28,6 +28,11 @@ struct cw_proc {
 	uint64_t start_boottime;
 	uint32_t generation;
 	bool stale; /* a stack showed an address that is in no mapping */
+	uint32_t ns_pid, uid;
+	uint64_t mnt_ns;
+	uint32_t jit[4]; /* modules of code made at run time that stacks show */
+	uint32_t njit;
+	uint64_t perf_map; /* version of the perf map that is in the capture; 0 none */
 	struct cw_map_entry *maps;
 	size_t nmaps, maps_capacity;
 	struct cw_rec **recs; /* process, process_args, thread */

@@ -56,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct cw_meta_kv keys[] = {{"arch", "x86_64"}, {NULL, NULL}};
 	static struct cw_writer *w;
 	int fd = memfd_create("elf", MFD_CLOEXEC);
+	uint64_t written;
 	uint8_t id[24];
 	char err[CW_ERR];
 	struct cw_func f;
@@ -70,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < 8; i++)
 		if (!cw_resolve_offset(fd, "FILE", i * (uint64_t)size / 8, &f, err))
 			check_place(fd, &f);
-	if (cw_embed_elf(w, 1, fd))
+	if (cw_embed_elf(w, 1, fd, UINT64_MAX, &written))
 		abort();
 	close(fd);
 	return 0;

@@ -84,11 +84,12 @@ static size_t through_capture(const char *file, const char *out, uint32_t kind)
 	struct cw_reader *r;
 	struct cw_pos pos;
 	size_t size = 0;
+	uint64_t written;
 
 	assert_int_equal(cw_writer_new(&w, fd, kv), 0);
 	if (file) {
 		assert_true(in >= 0);
-		assert_int_equal(cw_embed_elf(w, 7, in), 0);
+		assert_int_equal(cw_embed_elf(w, 7, in, UINT64_MAX, &written), 0);
 		close(in);
 	} else {
 		assert_int_equal(cw_embed_vdso(w, 7), 0);

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Code that no file holds is labelled for what it is: the vdso, anonymous memory, code made at run time
+# with and without a perf map, memory files, text that was moved to other pages.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+cc=${CC:-gcc}
+command -v "$cc" >/dev/null || skip "needs a C compiler"
+[ "$(uname -m)" = x86_64 ] || skip "has machine code of x86-64"
+
+# leaf is called by eight bytes of code that were made at run time: in anonymous memory or in a memory
+# file. How long they are to stay, and what is said of them in a perf map, the arguments say.
+cat >"$tmp/maker.c" <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
+static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+__attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	int memory_file = !strcmp(argv[1], "memfd");
+	int fd = memory_file ? memfd_create("code", 0) : -1;
+	unsigned char *page;
+	char path[64], line[8];
+	FILE *map;
+
+	if (fd >= 0 && ftruncate(fd, 4096))
+		return 1;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	memcpy(page + 64, code, sizeof(code));
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	if (argc > 2) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+		map = fopen(path, "w");
+		fprintf(map, argv[2], (unsigned long)page + 64, (unsigned long)sizeof(code));
+		fclose(map);
+	}
+	printf("PID %d\n", getpid());
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 20; i++) {
+		((void (*)(void (*)(void)))(page + 64))(leaf);
+		usleep(1000);
+	}
+	return 0;
+}
+END
+"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/maker.c" || fail "cannot compile"
+
+# Record NAME: a maker with these arguments, started by a command in front of it, if any.
+record_maker() { # NAME [COMMAND...] -- ARGUMENTS
+	local name=$1 before=()
+	shift
+	while [ "$1" != -- ]; do
+		before+=("$1")
+		shift
+	done
+	shift
+	rm -f "$tmp/in"
+	mkfifo "$tmp/in"
+	"${before[@]}" "$tmp/maker" "$@" <"$tmp/in" >"$tmp/$name.out" 2>&1 &
+	started=$!
+	pids+=($started)
+	exec 5>"$tmp/in"
+	wait_for grep -q PID "$tmp/$name.out"
+	maker=$(pgrep -n -x maker)
+	pids+=("$maker")
+	start_recorder "$tmp/$name.log" -p "$maker" -o "$tmp/$name.cwc" leaf
+	echo go >&5
+	exec 5>&-
+	wait $recorder_pid
+	expect "$name: recorder's exit status" $? 0
+	wait $started
+	rm -f "/tmp/perf-$maker.map"
+	forget $recorder_pid $started "$maker"
+	import "$name"
+}
+stack_of() { # NAME: functions from leaf on, with their modules' kinds
+	sqlite3 -batch "$tmp/$1.db" "SELECT group_concat(coalesce(function, '?') || ' ' || kind, ' < ') FROM
+		(SELECT c.function, s.kind FROM callstack c JOIN stack_frame f USING(stack_id, depth) JOIN frame g USING(frame_id)
+			JOIN module_source s USING(module_id)
+		 WHERE c.stack_id = (SELECT stack_id FROM slice LIMIT 1) AND c.depth < 3 ORDER BY c.depth)"
+}
+said() { # NAME KIND: what is said of the module of this kind
+	"$analyze" sql "$tmp/$1.cwc" --format csv "SELECT path || ' ' || coalesce(names_from, 'none') || ' ' || coalesce(tried, '')
+		FROM module_source WHERE kind = '$2' AND frames > 0" | tail -n +2 | tr -d '\r"'
+}
+
+record_maker anon -- anonymous
+expect "anonymous memory" "$(stack_of anon)" "leaf file < ? anonymous < main file"
+record_maker jit -- anonymous $'%lx %lx made_at_run_time\n'
+expect "a perf map" "$(stack_of jit)" "leaf file < made_at_run_time jit < main file"
+[[ $(said jit jit) == '[anon] capture capture: perf map of 1 lines names 1 of 1 addresses' ]] || fail "jit: $(said jit jit)"
+record_maker memfd -- memfd
+expect "a memory file" "$(stack_of memfd)" "leaf file < ? memfd < main file"
+[[ $(said memfd memfd) == /memfd:code* ]] || fail "memfd: $(said memfd memfd)"
+record_maker memjit -- memfd $'junk\n%lx %lx in_a_memory_file(int, char)\n'
+expect "a memory file with a perf map" "$(stack_of memjit)" "leaf file < in_a_memory_file(int, char) jit < main file"
+
+# A perf map of garbage names nothing, and that is said.
+garbage=$(head -c 3000 /dev/urandom | base64 -w 60 | sed 's/%/x/g')
+record_maker garbage -- anonymous "$garbage"
+expect "a perf map of garbage" "$(stack_of garbage)" "leaf file < ? jit < main file"
+[[ $(said garbage jit) == *"names 0 of 1 addresses"* ]] || fail "garbage: $(said garbage jit)"
+
+# It may be one that only the program sees: in mount and PID namespaces of its own, by its own PID.
+if unshare -pfm --mount-proc true 2>/dev/null; then
+	record_maker inside unshare -pfm --mount-proc sh -c 'mount -t tmpfs none /tmp/ 2>/dev/null; mkdir -p "${0%/*}";
+		cp /proc/self/fd/7 "$0" && chmod 755 "$0" && "$0" "$@"; exit $?' 7<"$tmp/maker" -- \
+		anonymous $'%lx %lx seen_inside_only\n'
+	expect "a perf map in a mount namespace" "$(stack_of inside)" "leaf file < seen_inside_only jit < main file"
+fi
+
+# Another user's file says nothing about a program.
+cat >"$tmp/foreign.sh" <<'END'
+"$1" anonymous <"$2" &
+printf '1 ffffffffffff not_to_be_believed\n' >"/tmp/perf-$!.map"
+chown 65534 "/tmp/perf-$!.map"
+wait
+rm -f "/tmp/perf-$!.map"
+END
+rm -f "$tmp/in"
+mkfifo "$tmp/in"
+bash "$tmp/foreign.sh" "$tmp/maker" "$tmp/in" >"$tmp/foreign.out" 2>&1 &
+started=$!
+pids+=($started)
+exec 5>"$tmp/in"
+wait_for grep -q PID "$tmp/foreign.out"
+maker=$(sed -n 's/PID //p' "$tmp/foreign.out")
+start_recorder "$tmp/foreign.log" -p "$maker" -o "$tmp/foreign.cwc" leaf
+echo go >&5
+exec 5>&-
+wait $recorder_pid $started
+import foreign
+expect "another user's perf map" "$(stack_of foreign)" "leaf file < ? anonymous < main file"
+
+finish
