@@ -90,6 +90,8 @@ says 2 'rotate needs --max-size' "$record" -p $target --rotate 3 f
 says 2 'rotate takes.*0' "$record" -p $target --max-size 1M --rotate 0 f
 says 2 'rotate makes several files' "$record" -p $target --max-size 1M --rotate 3 -o - f
 says 2 'stack takes' "$record" -p $target --stack some f
+says 2 'embed takes' "$record" -p $target --embed some f
+says 2 'embed-max takes' "$record" -p $target --embed-max 3 f
 says 2 'only one --config' "$record" -p $target --config "$tmp/a.yaml" --config "$tmp/b.yaml"
 says 2 'find-symbol needs' "$record" --find-symbol malloc
 says 2 'find-symbol goes with' "$record" -p $target --find-symbol malloc f
