@@ -17,6 +17,9 @@ const char cw_option_doc[] =
 	"      follow a task pointer from submit_task's second argument to run_task's first\n"
 	"  callweave-record -p 1234 --config pool.yaml\n"
 	"      functions, hops and filters from a file; options given beside it win\n"
+	"  callweave-record -p 1234 --discover-async run_task -o - | callweave-analyze discover - "
+	"run_task\n"
+	"      who wakes a thread before it runs a task, and may have handed it over\n"
 	"  callweave-record -p 1234 --function 'queue_*' --duration 5\n"
 	"      raw arguments of many functions, for callweave-analyze suggest\n"
 	"  callweave-record -p 1234 libc.so.6:malloc ./server:+0x11c9\n"
@@ -57,6 +60,10 @@ const struct argp_option cw_option_table[] = {
 	{"latency", 0, NULL, OPTION_ALIAS, NULL, 2},
 	{"attribution", OPT_ATTRIBUTION, NULL, 0, "what calls waited for; implies --time", 2},
 	{"breakdown", 0, NULL, OPTION_ALIAS, NULL, 2},
+	{"discover-async", OPT_DISCOVER, "FUNCTION", 0,
+	 "FUNCTION and who wakes its threads, for callweave-analyze discover; implies "
+	 "--attribution",
+	 2},
 	{"async-hop", OPT_HOP, "SOURCE,ARG,TARGET[,ARG|auto]", 0,
 	 "a handoff: the key is argument ARG of SOURCE and of TARGET; repeat for chains", 2},
 	{"async-source", OPT_SOURCE, "SOURCE", 0, "a handoff from SOURCE to FUNCTION", 2},

@@ -375,6 +375,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		cw_value_offset(st, "--offset", arg);
 		take_func(st, p, arg, true);
 		return 0;
+	case OPT_DISCOVER:
+		p->o->plan->attribution = p->o->plan->time = true;
+		take_func(st, p, arg, false);
+		return 0;
 	case OPT_FUNCTION:
 		take_func(st, p, arg, false);
 		return 0;

@@ -101,6 +101,21 @@ expect 'source of write_result' "$(first_of wake write_result)" enqueue_storage_
 expect 'source of process_request' "$(first_of wake process_request)" enqueue_request
 expect 'source of write_result in the pools' "$(first_of workers write_result)" submit_storage_task
 expect 'source of process_request in the pools' "$(first_of workers process_request)" submit_compute_task
+# From the target alone, recorded before, or live from the recorder: what the source is called is in the
+# stack of the waker, and that is the first one shown.
+shows() { # NAME SOURCE TARGET: of the text in NAME.txt
+	expect "$1: first candidate" "$(sed -n 's/^candidate source function: \([^ ]*\) .*/\1/p' "$tmp/$1.txt" | head -n 1)" "$2"
+	expect "$1: its stack" "$(sed -n "/^candidate/,/^suggested/{/waker #.* $2 at /p}" "$tmp/$1.txt" | grep -c . | sed 's/^[1-9]$/there/')" there
+	expect "$1: its template" "$(grep -A 1 -m 1 '^suggested template:' "$tmp/$1.txt" | tail -n 1)" "  --async-hop $2,?,$3,1 $3"
+}
+record_exec alone trace_thread_pool_test --count 100 -- --discover-async process_request --discover-async write_result
+for pair in submit_compute_task,process_request submit_storage_task,write_result; do
+	"$analyze" discover "$tmp/alone.cwc" "${pair#*,}" >"$tmp/offline.txt" 2>"$tmp/err" || fail "discover: $(cat "$tmp/err")"
+	shows offline "${pair%,*}" "${pair#*,}"
+	"$record" --discover-async "${pair#*,}" -o - --exec "$workloads/trace_thread_pool_test" -- --count 100 2>"$tmp/log" |
+		"$analyze" discover - "${pair#*,}" >"$tmp/live.txt" 2>"$tmp/err" || fail "live: $(cat "$tmp/log" "$tmp/err")"
+	shows live "${pair%,*}" "${pair#*,}"
+done
 "$analyze" discover "$tmp/wake.cwc" write_result --async-target-arg 3 >"$tmp/wake.txt" || fail 'discover failed'
 expect 'template' "$(grep -A 1 -m 1 '^suggested template:' "$tmp/wake.txt" | tail -n 1)" \
 	'  --async-hop enqueue_storage_task,?,write_result,3 write_result'
