@@ -12,6 +12,7 @@ workloads=$build/workloads
 export XDG_CACHE_HOME=$tmp/cache
 unset DEBUGINFOD_URLS
 failures=0
+noted='' loose=''
 pids=()
 
 # The two hops of most workloads.
@@ -41,10 +42,25 @@ fail() {
 
 # A figure worth a place in the suite's line for this test.
 note() {
+	noted=$*
 	echo "# $*"
 }
 
+# The limit that holds: STRICT, or LOOSE on a machine that is busy; then the suite's line says so.
+limit_of() { # WHAT STRICT LOOSE, into $limit
+	limit=$2
+	busy || return
+	limit=$3
+	loosened "$1: $3, not $2"
+}
+
+# What was asked for less strictly than on a quiet machine, and could not be.
+loosened() {
+	[[ "$loose; " == *"; $1; "* ]] || loose="$loose; $1"
+}
+
 finish() {
+	[ -z "$loose" ] || note "${noted:+$noted; }LOOSER (load $(cut -d ' ' -f 1 /proc/loadavg)): ${loose#; }"
 	[ $failures = 0 ] || echo "$failures checks failed"
 	exit $((failures > 0))
 }
@@ -186,8 +202,9 @@ query() { # NAME SQL
 check_chains() { # NAME
 	local name=$1 stolen disturbed what got relation limit
 	stolen=$(($(tail -n 1 "$tmp/$name.stolen") - $(head -n 1 "$tmp/$name.stolen")))
-	disturbed=$stolen
-	busy && disturbed=1
+	limit_of 'on-CPU off, of 100' 1 10
+	disturbed=$((stolen + limit - 1))
+	[ $stolen = 0 ] || loosened 'on-CPU off, of 100: 10 and 4, not 1 (a hypervisor stole time)'
 	cp "$tmp/$name.db" "$tmp/$name.work.db"
 	sqlite3 -batch -bail -cmd "ATTACH '$tmp/$name.truth.db' AS t" \
 		-cmd "PRAGMA temp_store = memory" \

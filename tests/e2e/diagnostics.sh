@@ -62,11 +62,10 @@ record_complex() {
 # On a machine that is busy with other things the queues of a short run fill otherwise than they are
 # made to: what is told of them is asked of the first recording, of three, in which they did.
 again_unless() { # NAME DIAGNOSES
-	local try
-	for try in 1 2; do
+	for _ in 1 2; do
 		[ "$(query "$1" "SELECT group_concat(diagnosis, ' ') FROM (SELECT diagnosis FROM queue_diagnostics
 			WHERE interval IS NULL ORDER BY plan_hop)")" = "$2" ] && return
-		echo "recording $1 again after try $try"
+		loosened "$1 recorded again"
 		"record_$1"
 		import "$1" && check_sums "$1"
 	done

@@ -26,7 +26,8 @@ for ((i = 0; i < 10; i++)); do
 	missing=$((killed - ${last:-0}))
 	[ $missing -gt $worst ] && worst=$missing
 	# Who gets no CPU writes nothing: where many others want it, the limit says little.
-	at_most "kill $i: ms missing before it" "$missing" "$(busy && echo 1000 || echo 250)"
+	limit_of "ms missing" 250 1000
+	at_most "kill $i: ms missing before it" "$missing" $limit
 	at_least "kill $i: calls in the file" "$(sqlite3 "$tmp/k.db" "SELECT count(*) FROM slice")" 500
 	[ -s "$tmp/import" ] || fail "kill $i: import does not say that the file ends early"
 	rm -f "$tmp/k.cwc" "$tmp/k.db"
