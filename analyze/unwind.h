@@ -15,6 +15,7 @@ struct cw_saved {
 	uint64_t address;
 	size_t size;
 	size_t wanted; /* bytes asked for: beyond them lies what was not saved */
+	bool all;      /* beyond them lies nothing: the stack begins there */
 };
 
 /* A frame: registers as its function has them. */

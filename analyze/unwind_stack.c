@@ -56,6 +56,7 @@ static struct cw_saved memory_of(const struct cw_stack_regs *r)
 	struct cw_saved m = {.data = r->memory, .address = r->address, .wanted = r->wanted};
 
 	m.size = r->h.size - offsetof(struct cw_stack_regs, memory);
+	m.all = r->flags & CW_SAVED_ALL;
 	return m;
 }
 
@@ -105,6 +106,13 @@ static void stop(struct cw_unwound *out, enum cw_step step)
 	out->problem = words[step];
 }
 
+/* The code that a program begins with often has no rules: the whole stack is above it. */
+static bool began(const struct walk *w, const struct cw_saved *mem, const struct cw_regs *regs)
+{
+	return mem->all && regs->known >> w->src->machine->sp & 1 &&
+	       regs->r[w->src->machine->sp] == mem->address + mem->wanted;
+}
+
 /* One frame on, by rules or, where there are none, by the frame pointer. False: out says why. */
 static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *regs)
 {
@@ -124,6 +132,10 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 		w->out->problem = no_code;
 		return false;
 	default:
+		if (began(w, mem, regs)) {
+			w->out->complete = true;
+			return false;
+		}
 		step = cw_unwind_fp_step(w->src->machine, mem, regs);
 		w->out->by_fp |= step == CW_STEP_CALLER;
 		if (step != CW_STEP_CALLER) {

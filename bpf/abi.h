@@ -30,7 +30,7 @@ struct cw_bpf_config {
 	__u32 in_cgroup;   /* processes join when they are in the cgroup of the map of this name */
 	__u32 stack_bytes; /* of the user stack to save with each; 0: as far as the first frame
 			      pointer */
-	__u32 save_bytes;  /* room for them, the greatest of both */
+	__u32 save_bytes;  /* room for them, the greatest of all */
 	__u32 reserved;
 };
 
@@ -95,6 +95,8 @@ struct cw_texts {
 /* Bytes saved before the first frame pointer, and of a save area for n bytes. */
 #define CW_GAP_MAX       2048u
 #define CW_GAP_UNKNOWN   1024u /* when there is no frame pointer */
+#define CW_END_MAX       6144u /* at the end of a stack, when that is so close */
+#define CW_SAVE_MIN      8192u
 #define CW_SAVE_VALUE(n) (512u + (n) + 4096u)
 
 /* Cookie of a probe: id in bits 0-15, flags in 16-31, sp_adjust in 32-63. */

@@ -235,7 +235,7 @@ static __always_inline long cw_save_output(struct cw_slot *s, __u8 *area, __u64 
 	r->frame = frame;
 	r->address = s->from;
 	r->wanted = s->want;
-	r->reserved = 0;
+	r->flags = s->at_end ? CW_SAVED_ALL : 0;
 	return cw_output(r, CW_MEMORY + n, CW_STACK_REGS, s->req.ts);
 }
 
@@ -246,28 +246,45 @@ __noinline int cw_save_begin(__u32 slot, __u64 id)
 	struct cw_slot *s = cw_slot_at(slot);
 	__u8 *area = cw_save_area(slot);
 
-	if (!s || !area ||
-	    bpf_probe_read_kernel(&s->regs, sizeof(s->regs), cw_saved_regs(task)))
+	if (!s || !area || bpf_probe_read_kernel(&s->regs, sizeof(s->regs), cw_saved_regs(task)))
 		return 0;
 	cw_fill_regs((void *)area, &s->regs);
 	return cw_save_output(s, area, id, 0);
 }
 
 /*
- * Hand over memory where the frame pointers ended: libraries start programs and threads, often
- * without frame pointers, and may have used the register for something else. The last ones are
- * saved, too, so that they can be checked.
+ * Bytes to save from a place on: all that there are to where the stack begins, when those are not
+ * more than the most, else a few. Threads of the C library have data of their own there.
  */
-__noinline int cw_save_end(__u32 slot, __u64 id)
+__noinline __u32 cw_save_room(__u32 slot, __u64 from, __u32 few, __u32 most)
 {
-	struct cw_slot *s = cw_slot_at(slot);
-	__u8 *area = cw_save_area(slot);
-	struct cw_stack_regs *r = (void *)area;
-	__u32 n, i, want = 0;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u64 left = 0;
 
-	if (!s || !area)
+	if (!s)
 		return 0;
-	n = s->n;
+	if (BPF_CORE_READ(task, pid) == BPF_CORE_READ(task, tgid)) {
+		left = BPF_CORE_READ(task, mm, start_stack) - from;
+		s->at_end = left <= most;
+		return left <= most ? left : few;
+	}
+	s->at_end = 0;
+#if defined(__TARGET_ARCH_x86)
+	left = BPF_CORE_READ(task, thread.fsbase) - from;
+#endif
+	return left && left < few ? left : few;
+}
+
+/*
+ * Memory where the frame pointers ended: libraries start programs and threads, often without frame
+ * pointers, and may have used the register for something else. The last ones are taken, too, so
+ * that they can be checked. Returns the frame that it belongs to; 0 when there is none.
+ */
+static __always_inline __u32 cw_save_end_copy(__u32 slot, struct cw_slot *s)
+{
+	__u32 n = s->n, i, want;
+
 	if (n < 2 || n >= CW_MAX_FRAMES)
 		return 0;
 	i = n > 3 ? n - 3 : 1;
@@ -280,11 +297,47 @@ __noinline int cw_save_end(__u32 slot, __u64 id)
 	if (i >= CW_MAX_FRAMES)
 		return 0;
 	s->from = s->fps[i];
-	want = s->fps[n - 1] - s->from;
-	s->want = want + CW_END_BYTES;
+	want = s->fps[n - 1] - s->from + 16;
+	s->want = want + cw_save_room(slot, s->from + want, CW_END_BYTES, CW_END_MAX);
 	cw_save_copy(slot);
 	cw_save_put_back(slot);
-	if (s->saved < 16)
+	return s->saved < 16 ? 0 : i;
+}
+
+/*
+ * What unwinding depends on must be part of the stack's name: two callers of a library function may
+ * differ only behind the last frame pointer. With --stack dwarf all of it may be saved anyway.
+ */
+__noinline int cw_save_end_hash(__u32 slot)
+{
+	struct cw_slot *s = cw_slot_at(slot);
+	__u32 n;
+
+	if (!s)
+		return 0;
+	n = s->n;
+	if (n < 2 || n >= CW_MAX_FRAMES)
+		return 0;
+	if (s->fps[n - 1] + CW_END_MAX - s->req.regs.sp < cfg.stack_bytes)
+		return 0;
+	if (cw_save_end_copy(slot, s))
+		s->end = cw_save_hash(slot, 1);
+	return 0;
+}
+
+/* Hand it over. */
+__noinline int cw_save_end(__u32 slot, __u64 id)
+{
+	struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	struct cw_stack_regs *r = (void *)area;
+	__u32 i;
+
+	if (!s || !area)
+		return 0;
+	i = cw_save_end_copy(slot, s);
+	barrier_var(i);
+	if (!i || i >= CW_MAX_FRAMES)
 		return 0;
 	__builtin_memset(r->regs, 0, sizeof(r->regs));
 #if defined(__TARGET_ARCH_x86)

@@ -105,10 +105,14 @@ __noinline __u64 cw_stack_hash(__u32 slot)
 	if (!s)
 		return 0;
 	frames = ((struct cw_stack *)s->rec)->frames;
-	h = (s->req.seed ^ s->req.caller) * 0xff51afd7ed558ccdull + s->req.flags;
+	h = (s->req.seed ^ s->req.caller ^ s->end) * 0xff51afd7ed558ccdull + s->req.flags;
 	for (i = 0; i < CW_MAX_FRAMES; i++) {
-		if (i >= s->n || (i && s->req.flags & CW_STACK_DWARF))
+		if (i >= s->n)
 			break;
+		/* Saved memory knows better what lies in it. */
+		if (i && s->req.flags & CW_STACK_DWARF &&
+		    s->fps[i & (CW_MAX_FRAMES_POW2 - 1)] - s->from < s->saved)
+			continue;
 		h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
 	}
@@ -163,16 +167,17 @@ __noinline __u64 cw_stack_finish(__u32 slot)
 }
 
 /* Bytes of the user stack to save, after the walk. */
-static __always_inline __u32 cw_want(const struct cw_slot *s)
+static __always_inline __u32 cw_want(__u32 slot, struct cw_slot *s)
 {
 	__u64 gap = s->req.regs.bp + 16 - s->req.regs.sp;
 
+	s->at_end = 0;
 	if (cfg.stack_bytes)
-		return cfg.stack_bytes;
+		return cw_save_room(slot, s->from, cfg.stack_bytes, cfg.stack_bytes);
 	if (!s->req.gap)
 		return 0;
 	if (s->n < 2)
-		return CW_GAP_UNKNOWN;
+		return cw_save_room(slot, s->from, CW_GAP_UNKNOWN, CW_END_MAX);
 	return gap < CW_GAP_MAX ? gap : CW_GAP_MAX;
 }
 
@@ -184,6 +189,7 @@ __noinline __u64 cw_stack_user(__u32 slot)
 		return 0;
 	if (cfg.stack_bytes)
 		s->req.flags |= CW_STACK_DWARF;
+	s->end = 0;
 	if (s->req.flags & CW_STACK_NO_FP) {
 		((struct cw_stack *)s->rec)->frames[0] = s->req.regs.ip;
 		s->n = 1;
@@ -193,8 +199,9 @@ __noinline __u64 cw_stack_user(__u32 slot)
 	cw_walk(slot);
 	if (s->trampolines)
 		cw_true_returns(slot);
-	s->want = cw_want(s);
+	cw_save_end_hash(slot);
 	s->from = s->req.regs.sp & ~7ull;
+	s->want = cw_want(slot, s);
 	cw_save_copy(slot);
 	if (s->saved)
 		cw_save_put_back(slot);

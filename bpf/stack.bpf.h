@@ -41,7 +41,10 @@ struct cw_slot {
 	__u32 trampolines; /* there may be return addresses that a probe replaced */
 	__u32 want;        /* bytes of the user stack to save */
 	__u32 saved;       /* bytes of it in the save area */
-	__u64 from;        /* where the bytes come from */
+	__u32 at_end;      /* they end where the stack begins */
+	__u32 reserved;
+	__u64 from; /* where the bytes come from */
+	__u64 end;  /* hash of the bytes behind the last frame pointers */
 	struct cw_stack_req req;
 	struct pt_regs regs; /* scratch: programs have 512 bytes of stack, callees included */
 	__u64 fps[CW_MAX_FRAMES_POW2]; /* frame pointers: the return address of frame i is behind
@@ -69,6 +72,8 @@ extern int cw_save_put_back(__u32 slot);
 extern __u64 cw_save_hash(__u32 slot, __u64 h);
 extern int cw_save_begin(__u32 slot, __u64 id);
 extern int cw_save_end(__u32 slot, __u64 id);
+extern int cw_save_end_hash(__u32 slot);
+extern __u32 cw_save_room(__u32 slot, __u64 from, __u32 few, __u32 most);
 
 static __always_inline struct cw_slot *cw_slot_at(__u32 i)
 {
@@ -114,6 +119,7 @@ static __always_inline __u64 cw_stack_kernel(void *ctx, __u64 ts)
 	r = (void *)s->rec;
 	s->req = (struct cw_stack_req){.ts = ts, .flags = CW_STACK_KERNEL};
 	s->saved = 0;
+	s->end = 0;
 	got = bpf_get_stack(ctx, r->frames - CW_KSTACK_SKIP, CW_STACK_BYTES, 0);
 	if (got <= CW_KSTACK_SKIP * 8)
 		return 0;

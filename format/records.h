@@ -184,7 +184,7 @@ struct cw_rec {
 	A(R, x64, regs, CW_NREGS, "registers by DWARF number, as that frame has them; the last one used is the instruction pointer") \
 	F(R, x64, address, "of the first byte of memory") \
 	F(R, u32, wanted, "bytes asked for; fewer when the rest could not be read") \
-	F(R, u32, reserved, "0") \
+	F(R, u32, flags, "1 memory asked for ends where the stack begins") \
 	B(R, memory, "the user stack from address on; return addresses that probes replaced are put back")
 
 #define CW_FIELDS_BLOB(R, F, A, S, B, V) \
@@ -359,6 +359,7 @@ enum cw_stack_flags {
 	CW_STACK_DWARF = 32,
 	CW_STACK_FP_END = 64
 };
+enum cw_saved_flags { CW_SAVED_ALL = 1 };
 enum cw_blob_kind {
 	CW_BLOB_SYMBOLS = 1,
 	CW_BLOB_ELF = 2,

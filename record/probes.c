@@ -107,7 +107,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->thread_size = kernel_stack_bytes();
 	c->stacks = o->plan->stacks;
 	c->stack_bytes = o->stack_bytes;
-	c->save_bytes = c->stack_bytes > CW_GAP_MAX ? c->stack_bytes : CW_GAP_MAX;
+	c->save_bytes = c->stack_bytes > CW_SAVE_MIN ? c->stack_bytes : CW_SAVE_MIN;
 	if (!stat("/proc/self/ns/pid", &ns))
 		c->pid_ns = ns.st_ino;
 	if (p->n)

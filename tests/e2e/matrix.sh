@@ -200,8 +200,8 @@ truth() { # NAME SQL
 
 # The paths that are not as they should be. What has no symbols in the capture is known by its addresses.
 list="SELECT program, path, right, complete, truncated, broken, problem, functions FROM cells WHERE"
-# Callbacks of the C library and handlers are beyond frame pointers, as the library has none.
-plain="path NOT IN ('qsort', 'signal', 'own stack')"
+# The C library's code between a handler and what it interrupted has no frame pointers.
+plain="path NOT IN ('signal', 'own stack')"
 
 build_all
 while read -r name rest; do

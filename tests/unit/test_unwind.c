@@ -33,7 +33,8 @@ static const struct cw_machine *x86(void)
 /* Words from STACK on. */
 static struct cw_saved memory(const uint64_t *words, size_t n, size_t wanted)
 {
-	return (struct cw_saved){(const void *)words, STACK, n * 8, wanted * 8};
+	return (struct cw_saved){
+		.data = (const void *)words, .address = STACK, .size = n * 8, .wanted = wanted * 8};
 }
 
 static struct cw_regs at(uint64_t pc, uint64_t sp, uint64_t fp)
@@ -569,6 +570,27 @@ static void falls_back(void **state)
 	assert_true(found.by_fp && !found.by_rules && !found.complete);
 }
 
+/* The loader is entered by code without rules, with all of the stack above it. */
+static void begins_without_rules(void **state)
+{
+	const uint64_t fp[] = {0x402010}, words[] = {1, 0x402021, 2, 0x404001};
+	const uint64_t want[] = {0x402010, 0x402021, 0x404001};
+	struct cw_stack_regs *r = regs_of(0, 0x402010, STACK, 1, STACK, 4, words);
+
+	(void)state;
+	assert_true(unwind(stack_of(0, 0, 1, fp), r, NULL));
+	expect_frames(3, want);
+	assert_true(found.broken && !found.complete);
+	r->flags = CW_SAVED_ALL;
+	assert_true(unwind(stack_of(0, 0, 1, fp), r, NULL));
+	expect_frames(3, want);
+	assert_true(found.complete && !found.broken && !found.truncated && !found.problem);
+	/* There is more above: it was not the first one. */
+	r->wanted += 8;
+	assert_true(unwind(stack_of(0, 0, 1, fp), r, NULL));
+	assert_false(found.complete);
+}
+
 static void waits(void **state)
 {
 	const uint64_t fp[] = {0x401010, 0x405041, 0x403051};
@@ -610,14 +632,23 @@ static void hostile_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_step),          cmocka_unit_test(failed_steps),
-		cmocka_unit_test(stacks_only_grow),    cmocka_unit_test(signal_frames_are_exact),
-		cmocka_unit_test(link_registers),      cmocka_unit_test(expressions),
-		cmocka_unit_test(hostile_expressions), cmocka_unit_test(own_stack),
-		cmocka_unit_test(damaged_tables),      cmocka_unit_test(joins_frame_pointers),
-		cmocka_unit_test(says_what_is_hidden), cmocka_unit_test(gap_is_too_large),
-		cmocka_unit_test(false_frames_go),     cmocka_unit_test(code_without_rules),
-		cmocka_unit_test(falls_back),          cmocka_unit_test(waits),
+		cmocka_unit_test(plain_step),
+		cmocka_unit_test(failed_steps),
+		cmocka_unit_test(stacks_only_grow),
+		cmocka_unit_test(signal_frames_are_exact),
+		cmocka_unit_test(link_registers),
+		cmocka_unit_test(expressions),
+		cmocka_unit_test(hostile_expressions),
+		cmocka_unit_test(own_stack),
+		cmocka_unit_test(damaged_tables),
+		cmocka_unit_test(joins_frame_pointers),
+		cmocka_unit_test(says_what_is_hidden),
+		cmocka_unit_test(gap_is_too_large),
+		cmocka_unit_test(false_frames_go),
+		cmocka_unit_test(code_without_rules),
+		cmocka_unit_test(falls_back),
+		cmocka_unit_test(begins_without_rules),
+		cmocka_unit_test(waits),
 		cmocka_unit_test(hostile_records),
 	};
 

@@ -14,6 +14,10 @@
 #include "known.h"
 #include "truth.h"
 
+/* <search.h> has another leaf. */
+void *lfind(const void *key, const void *base, size_t *n, size_t size,
+	    int (*compare)(const void *, const void *));
+
 static volatile uint64_t sink;
 static uint64_t recursion = 120;
 
@@ -76,6 +80,46 @@ static KNOWN void path_qsort(void)
 
 	ENTER();
 	qsort(values, sizeof(values) / sizeof(*values), sizeof(*values), compare);
+	LEAVE();
+}
+
+static const char *find_path;
+
+static int equal(const void *a, const void *b)
+{
+	ENTER();
+	leaf(find_path);
+	LEAVE();
+	return *(const int *)a != *(const int *)b;
+}
+
+/* Two callers that leave the same stack below, but for where they return to. */
+static KNOWN void find(const int *key)
+{
+	size_t n = 1;
+
+	ENTER();
+	sink += !!lfind(key, key, &n, sizeof(*key), equal);
+	LEAVE();
+}
+
+static KNOWN void path_find(void)
+{
+	static const int key = 1;
+
+	ENTER();
+	find_path = "find";
+	find(&key);
+	LEAVE();
+}
+
+static KNOWN void path_find_too(void)
+{
+	static const int key = 2;
+
+	ENTER();
+	find_path = "find too";
+	find(&key);
 	LEAVE();
 }
 
@@ -296,6 +340,8 @@ int main(int argc, char **argv)
 	known_begin(argc, argv, &recursion);
 	path_direct();
 	path_qsort();
+	path_find();
+	path_find_too();
 	send_signal("signal", false);
 	send_signal("own stack", true);
 	path_variable(1000 + (unsigned)recursion % 7);
