@@ -76,7 +76,38 @@ expect "status of an unknown format" $? 2
 "$analyze" export "$tmp/pool.db" --format chrome 2>"$tmp/err" | head -c 100 >/dev/null
 expect "what is said when the reader goes" "$(cat "$tmp/err")" ""
 
+# The tools, installed once into the build folder.
+missing='' tools=$build/exports
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+	missing="node or npm is not installed"
+else
+	mkdir -p "$tools"
+	cp "$here/exports/package.json" "$tools/"
+	[ -d "$tools/node_modules/speedscope" ] && [ -d "$tools/node_modules/@hpcc-js/wasm-graphviz" ] &&
+		[ -d "$tools/node_modules/@opentelemetry/otlp-transformer" ] && [ -d "$tools/node_modules/ajv" ] ||
+		timeout 120 npm install --prefix "$tools" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
+		missing="npm cannot install speedscope and others: $(tail -n 1 "$tmp/npm.log")"
+fi
+for name in "${names[@]}"; do
+	for format in chrome dot otlp speedscope firefox; do
+		export_as "$name" $format 2>/dev/null
+	done
+done
+if [ -z "$missing" ]; then
+	node "$here/exports/tools.mjs" "$tools" "$tmp" "${names[@]}" >"$tmp/tools.out" 2>&1 || fail "tools: $(cat "$tmp/tools.out")"
+	note "$(tail -n 1 "$tmp/tools.out")"
+fi
+# Speedscope itself, in a browser, shows the thread that was blocked most, and for how long.
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$missing" ] && [ -n "$chromium" ] && [ -d "$build/browser/node_modules/playwright-core" ]; then
+	CHROMIUM=$chromium node "$here/exports/speedscope.mjs" "$build/browser" "$tools" "$tmp/pool.speedscope" >"$tmp/speedscope.out" 2>&1 ||
+		fail "speedscope: $(tail -n 5 "$tmp/speedscope.out")"
+	expect "greatest time in speedscope" "$(grep -c "^$(sqlite3 "$tmp/pool.db" "SELECT printf('%.2fs', max(n) / 1e9) FROM (
+		SELECT sum(blocked_ns) AS n FROM offcpu GROUP BY utid)") (100%)" "$tmp/speedscope.out" | grep -v '^0$' | wc -l)" 1
+fi
+
 for what in chrome-calls chrome-states chrome-chains chrome-hops chrome-handoffs chrome-wakings otlp-calls otlp-hops; do
 	[ -n "${seen[$what]:-}" ] || [ ${#names[@]} = 2 ] || fail "no capture had any $what"
 done
+[ $failures = 0 ] && [ -n "$missing" ] && skip "compared with SQL only: $missing"
 finish
