@@ -25,6 +25,7 @@
 #define SIZE_ROUND    1024 /* records between two looks at the size of the file */
 #define REST_ROUNDS   100
 #define REST_PAUSE_NS 5000000l
+#define OPEN_CALLS    4096u
 
 enum { ON_RING, ON_SIGNAL, ON_EXIT, ON_OUTPUT };
 
@@ -38,10 +39,11 @@ struct cw_drain {
 	uint64_t counted;               /* calls of the last function */
 	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
-	size_t running; /* processes that are waited for */
-	bool enough;    /* what comes now is thrown away */
-	bool full;      /* for the file has its size */
-	bool paused;    /* there is more in the ring */
+	size_t running;            /* processes that are waited for */
+	uint32_t open[OPEN_CALLS]; /* of the function that is counted, by thread id */
+	bool enough;               /* what comes now is thrown away */
+	bool full;                 /* for the file has its size */
+	bool paused;               /* there is more in the ring */
 };
 
 static uint64_t mono_ns(void)
@@ -57,18 +59,33 @@ static bool is_full(const struct cw_drain *d)
 	return cw_segments_full(d->s.segments, cw_ringpos_waiting(&d->ringpos));
 }
 
-static void count_call(struct cw_drain *d, uint32_t probe, bool returned)
+/*
+ * One more call that is over, when it has a return and its entry is recorded, too: the return probe
+ * is there a moment before the other.
+ */
+static void count_call(struct cw_drain *d, uint32_t probe, uint32_t tid, bool returned)
 {
 	const struct cw_points *p = d->s.points;
+	uint32_t *open = &d->open[tid % OPEN_CALLS];
 
-	if (!d->s.max_events || probe >= p->n || !p->at[probe].last || p->at[probe].ret != returned)
+	if (!d->s.max_events || probe >= p->n || !p->at[probe].last)
 		return;
+	if (!returned && p->at[probe].ret) {
+		++*open;
+		return;
+	}
+	if (returned && !*open)
+		return;
+	*open -= returned;
 	if (++d->counted >= d->s.max_events)
 		d->enough = true;
 }
 
 static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 {
+	const struct cw_probe_entry *entry;
+	const struct cw_probe_return *ret;
+
 	switch (rec->type) {
 	case CW_STACK:
 		cw_modules_note_stack(d->s.modules, (const struct cw_stack *)rec);
@@ -83,10 +100,12 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 		cw_tracked_record(d->tracked, rec);
 		break;
 	case CW_PROBE_ENTRY:
-		count_call(d, ((const struct cw_probe_entry *)rec)->probe_id, false);
+		entry = (const void *)rec;
+		count_call(d, entry->probe_id, entry->tid, false);
 		break;
 	case CW_PROBE_RETURN:
-		count_call(d, ((const struct cw_probe_return *)rec)->probe_id, true);
+		ret = (const void *)rec;
+		count_call(d, ret->probe_id, ret->tid, true);
 		break;
 	}
 }
