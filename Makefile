@@ -154,8 +154,9 @@ $(foreach n,$(FUZZ),$(eval $(call fuzz_rule,$(n))))
 $(B)/asan/tests/fuzz/fuzz_%.o: | $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 
 BENCH_TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
+$(B)/tests/bench/placement: $(call objs,$(addprefix record/,placement.c x86code.c elffile.c resolve.c debugfile.c nearest.c cxxname.c))
 $(BENCH_TOOLS): $(B)/%: $(B)/%.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 -lelf -lz -lcapstone -liberty
 
 test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS) $(addprefix $(B)/asan/fuzz/,$(FUZZ))
 

@@ -197,7 +197,7 @@ static void place(struct body *b, const struct cw_placement_wish *wish, struct c
 	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &b->handle) != CS_ERR_OK)
 		return;
 	b->wide_nops = kernel_knows_wide_nops();
-	if (b->whole) {
+	if (b->whole && !wish->at_entry) {
 		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_ON);
 		probe = find_cheap(b, wish, &s);
 		cs_option(b->handle, CS_OPT_DETAIL, CS_OPT_OFF);

@@ -17,6 +17,7 @@ struct cw_placement {
 
 /* What a probe is wanted for. */
 struct cw_placement_wish {
+	bool at_entry;    /* nowhere else */
 	bool with_return; /* a return probe shares the breakpoint: the stack pointer is the entry's
 			   */
 	uint8_t keep; /* arguments that must be there even if the function ignores them: bit 0 the

@@ -172,7 +172,8 @@ static int add_point(struct find *d, const struct cw_plan_func *pf, const struct
 		     bool last)
 {
 	struct cw_point *pt = new_point(d->p);
-	struct cw_placement_wish wish = {pf->ret, kept_arguments(d->plan, pf)};
+	struct cw_placement_wish wish = {.with_return = pf->ret,
+					 .keep = kept_arguments(d->plan, pf)};
 	int rc;
 
 	if (!pt)

@@ -43,6 +43,7 @@ capture_samples() { # SECTION ROUND
 	sample "$1.lost" "$2" "$lost"
 	sample "$1.cpu" "$2" "$(quotient "$tracer_cpu" "$(target_says seconds)")"
 	sample "$1.rss" "$2" "$tracer_rss"
+	sample "$1.cpu_event" "$2" "$(awk -v c="$tracer_cpu" -v n="$events" 'BEGIN { print c * 1e9 / n }')"
 }
 
 # The goals for bytes are for the target at full speed: what an event takes depends on the mix.
@@ -56,23 +57,24 @@ capture_rows() { # SECTION [full-speed]
 	row "$1.lost" "events lost in all rounds" "$(awk -v n="$1.lost" '$1 == n { lost += $3 } END { print lost }' \
 		"$tmp/samples")" events "" "" "" "= 0"
 	row "$1.cpu" "the recorder's CPU, share of a core" "$(median "$1.cpu")" cores "" "" "" "<= 0.40"
+	row "$1.cpu_event" "the recorder's CPU an event" "$(median "$1.cpu_event")" ns
 	row "$1.rss" "the recorder's peak memory" "$(median "$1.rss")" MiB "" "" "" "<= 64"
 }
 
-# Record into $tmp/million.cwc. Work is half of that of the other runs, so that the rate can be
-# reached while recording. Leaves million_events.
-record_at_rate() { # ROUND
+# Record into $tmp/NAME.cwc. Work is half of that of the other runs, so that the rate can be reached
+# while recording. Leaves the number of events in recorded_events.
+record_at_rate() { # NAME RATE SECONDS ROUND SAMPLES
 	local spin events
 	spin=$("$build/workloads/queue_bench" --work-us 10 --calibrate | awk '$1 == "spin" { print $2 }')
 	traced by_callweave_at_rate "$build/workloads/queue_bench" --start-file "$tmp/go" --spin "$spin" \
-		--rate $capture_rate --seconds $capture_seconds || return
-	capture_samples capture "$1" || {
+		--rate "$2" --seconds "$3" || return
+	capture_samples "$5" "$4" || {
 		echo "no closing line was understood" >>"$tmp/tracer.log"
 		return 1
 	}
-	sample capture.rate "$1" "$(target_says rate)"
-	mv "$tmp/trace.cwc" "$tmp/million.cwc"
-	million_events=$events
+	sample "$5.rate" "$4" "$(target_says rate)"
+	mv "$tmp/trace.cwc" "$tmp/$1.cwc"
+	recorded_events=$events
 }
 
 by_callweave_at_rate() {
@@ -83,11 +85,12 @@ section_capture() {
 	local round n=$((rounds < 3 ? rounds : 3))
 	for ((round = 1; round <= n; round++)); do
 		progress "capture: round $round of $n"
-		record_at_rate "$round" || {
+		record_at_rate million $capture_rate $capture_seconds "$round" capture || {
 			failed capture "recording at $capture_rate handoffs/s" "$(last_words "$tmp/tracer.log")"
 			return
 		}
 	done
+	million_events=$recorded_events
 	row capture.rate "handoffs a second that were asked for and done" "$(median capture.rate)" handoffs/s \
 		"asked for" $capture_rate "$(quotient "$(median capture.rate)" $capture_rate)"
 	capture_rows capture

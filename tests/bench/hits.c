@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A function called in a tight loop, to find the cost of a probe on it: hits START_FILE SECONDS
- * prints how many calls were made and ns a call. The function saves its frame pointer first, as
- * most functions of a program built with frame pointers do.
+ * Functions called in a tight loop, to find the cost of a probe on one: hits START_FILE SECONDS
+ * [FUNCTION [CALLS_A_SECOND]] prints how many calls were made and ns a call. The functions save
+ * their frame pointer first, as most do in a program built with frame pointers.
  */
 #pragma GCC optimize("no-omit-frame-pointer")
+#include <string.h>
 #include "start.h"
 
+#define BATCH 100
+
 __attribute__((noinline, used)) uint64_t hit(uint64_t x);
+__attribute__((noinline, used)) uint64_t six(uint64_t x, uint64_t b, uint64_t c, uint64_t d,
+					     uint64_t e, uint64_t f);
 __attribute__((noinline)) static void leaf(void);
-__attribute__((noinline)) static uint64_t hit_many(uint64_t x, int n);
 
 static void leaf(void)
 {
@@ -23,30 +27,81 @@ uint64_t hit(uint64_t x)
 	return x + 1;
 }
 
-static uint64_t hit_many(uint64_t x, int n)
+uint64_t six(uint64_t x, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
+	leaf();
+	__asm__ volatile("" : "+r"(x) : "r"(b), "r"(c), "r"(d), "r"(e), "r"(f));
+	return x + 1;
+}
+
+#ifdef __x86_64__
+/* The same function as compilers begin it without and with -fcf-protection. */
+uint64_t begins_push(uint64_t x);
+uint64_t begins_endbr(uint64_t x);
+__asm__(".text\n"
+	".globl begins_push, begins_endbr\n"
+	".type begins_push, @function\n"
+	"begins_push: push %rbp; mov %rsp, %rbp; lea 1(%rdi), %rax; pop %rbp; ret\n"
+	".size begins_push, . - begins_push\n"
+	".type begins_endbr, @function\n"
+	"begins_endbr: endbr64; push %rbp; mov %rsp, %rbp; lea 1(%rdi), %rax; pop %rbp; ret\n"
+	".size begins_endbr, . - begins_endbr\n");
+#else
+#define begins_push  hit
+#define begins_endbr hit
+#endif
+
+static uint64_t call_six(uint64_t x)
+{
+	return six(x, 2, 3, 4, 5, 6);
+}
+
+static const struct {
+	const char *name;
+	uint64_t (*call)(uint64_t);
+} functions[] = {
+	{"hit", hit},
+	{"six", call_six},
+	{"begins_push", begins_push},
+	{"begins_endbr", begins_endbr},
+};
+
+static uint64_t hit_many(uint64_t (*call)(uint64_t), uint64_t x)
+{
+	int n = BATCH;
+
 	while (n--)
-		x = hit(x);
+		x = call(x);
 	__asm__ volatile("" : "+r"(x));
 	return x;
 }
 
 int main(int argc, char **argv)
 {
+	const char *name = argc > 3 ? argv[3] : "hit";
+	double rate = argc > 4 ? strtod(argv[4], NULL) : 0;
+	uint64_t (*call)(uint64_t) = NULL;
 	uint64_t begin, end, calls = 0, x = 0;
+	size_t i;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: hits START_FILE SECONDS\n");
+	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(functions[i].name, name))
+			call = functions[i].call;
+	if (argc < 3 || !call) {
+		fprintf(stderr, "usage: hits START_FILE SECONDS [FUNCTION [CALLS_A_SECOND]]\n");
 		return 2;
 	}
 	wait_for_start(argv[1]);
 	begin = now_ns();
 	end = begin + (uint64_t)(strtod(argv[2], NULL) * 1e9);
 	do {
-		x = hit_many(x, 1000);
-		calls += 1000;
+		x = hit_many(call, x);
+		calls += BATCH;
+		while (rate > 0 && (double)(now_ns() - begin) * rate < (double)calls * 1e9)
+			;
 	} while (now_ns() < end);
 	end = now_ns();
-	printf("calls %" PRIu64 " ns %.3f\n", x, (double)(end - begin) / (double)calls);
+	printf("calls %" PRIu64 " ns %.3f rate %.0f\n", x, (double)(end - begin) / (double)calls,
+	       (double)calls * 1e9 / (double)(end - begin));
 	return x != calls;
 }

@@ -162,18 +162,61 @@ start_bpftrace() { # PROBES
 	wait_until "$measure_pid" grep -q ready "$tmp/tracer.log"
 }
 
+perf_event=''
+mounted_tracefs=$tmp/mounted-tracefs
+remove_perf_probes() {
+	[ -z "$perf_event" ] || perf probe -q -d "$perf_event:*" >/dev/null 2>&1
+	perf_event=''
+	[ ! -e "$mounted_tracefs" ] || { umount /sys/kernel/tracing && rm -f "$mounted_tracefs"; }
+}
+
+# Uprobes of perf need tracefs. They are called cwbenchPID:NAME. Says why not on failure.
+perf_probes() { # FILE NAME=FUNCTION...
+	local file=$1 probe add=()
+	shift
+	have perf || {
+		echo "perf is not installed"
+		return 1
+	}
+	[ -e /sys/kernel/tracing/uprobe_events ] || [ -e /sys/kernel/debug/tracing/uprobe_events ] ||
+		{ mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null && : >"$mounted_tracefs"; } || {
+		echo "tracefs cannot be mounted"
+		return 1
+	}
+	for probe; do
+		add+=(--add "cwbench$$:$probe")
+	done
+	perf probe -q -x "$file" "${add[@]}" >"$tmp/perf.log" 2>&1 && return
+	echo "perf probe: $(last_words "$tmp/perf.log")"
+	return 1
+}
+
 # perf starts disabled and says when it was enabled.
-start_perf() { # EVENTS
+start_perf_events() { # OPTIONS...
 	rm -f "$tmp/ctl" "$tmp/ack"
 	mkfifo "$tmp/ctl" "$tmp/ack"
-	start_tracer perf record -q -D -1 --control "fifo:$tmp/ctl,$tmp/ack" -g -e "$1" -p "$target_pid" \
-		-o "$tmp/perf.data"
+	start_tracer perf record -q -D -1 --control "fifo:$tmp/ctl,$tmp/ack" "$@" -p "$target_pid" -o "$tmp/perf.data"
 	exec 5<>"$tmp/ctl" 6<>"$tmp/ack"
 	echo enable >&5
 	read -r -t 20 <&6
 	local status=$?
 	exec 5>&- 6>&-
 	return $status
+}
+
+# Breakpoints that do nothing but go on.
+start_gdb() { # FUNCTION...
+	local function
+	{
+		echo "set pagination off"
+		echo "set confirm off"
+		for function; do
+			printf 'break %s\ncommands\nsilent\ncontinue\nend\n' "$function"
+		done
+		printf 'echo going on\\n\ncontinue\n'
+	} >"$tmp/gdb.script"
+	start_tracer gdb -q -nx -batch -p "$target_pid" -x "$tmp/gdb.script"
+	wait_until "$measure_pid" grep -q 'going on' "$tmp/tracer.log"
 }
 
 start_strace() {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Rows of the benchmark to a table and to JSON. Input, separated by "|":
 # name, what, value, unit, beside, its value, ratio, goal, outcome so far, why.
-# Variables: busy, cpus, kernel, rounds and json, the file to write.
+# Variables: busy, cpus, cpu, memory, kernel, date, seconds, rounds and json, the file to write. Its keys
+# stay as they are, and rows keep their names: others read it.
 
 function quote(s) {
 	gsub(/\\/, "\\\\", s)
@@ -34,8 +35,9 @@ function holds(goal, v,    part) {
 }
 
 BEGIN {
-	printf "{\"version\":1,\"kernel\":%s,\"cpus\":%d,\"rounds\":%d,\"busy_before\":%s,\"rows\":[", quote(kernel),
-		cpus, rounds, number(busy) >json
+	printf "{\"version\":2,\"date\":%s,\"machine\":{\"kernel\":%s,\"cpu\":%s,\"cpus\":%d,\"memory_mib\":%d,\"busy_before\":%s}," \
+		"\"rounds\":%d,\"seconds_each\":%s,\"rows\":[", quote(date), quote(kernel), quote(cpu), cpus, memory,
+		number(busy), rounds, number(seconds) >json
 	line = "%-18s %-54s %12s %-10s %-20s %7s %-8s %s\n"
 	printf line, "name", "what", "value", "unit", "beside", "ratio", "goal", "result"
 }
@@ -55,9 +57,9 @@ BEGIN {
 		missed++
 	printf line, name, what, short(value), unit, beside (base == "" ? "" : " " short(base)), short(ratio), goal,
 		(outcome == "measured" ? "" : outcome) (why == "" ? "" : ": " why)
-	printf "%s\n {\"name\":%s,\"what\":%s,\"value\":%s,\"unit\":%s,\"beside\":%s,\"beside_value\":%s,\"ratio\":%s," \
-		"\"goal\":%s,\"outcome\":%s,\"why\":%s}", (NR > 1 ? "," : ""), quote(name), quote(what), number(value),
-		quote(unit), quote(beside), number(base), number(ratio), quote(goal), quote(outcome), quote(why) >json
+	printf "%s\n {\"row\":%s,\"what\":%s,\"unit\":%s,\"ours\":%s,\"beside\":%s,\"other\":%s,\"ratio\":%s," \
+		"\"goal\":%s,\"outcome\":%s,\"why\":%s}", (NR > 1 ? "," : ""), quote(name), quote(what), quote(unit),
+		number(value), quote(beside), number(base), number(ratio), quote(goal), quote(outcome), quote(why) >json
 }
 
 END {

@@ -7,31 +7,6 @@
 queue=$build/workloads/queue_bench
 hop=(--async-hop submit_item,2,handle_item,1)
 
-perf_event=''
-mounted_tracefs=$tmp/mounted-tracefs
-remove_perf_probes() {
-	[ -z "$perf_event" ] || perf probe -q -d "$perf_event:*" >/dev/null 2>&1
-	perf_event=''
-	[ ! -e "$mounted_tracefs" ] || { umount /sys/kernel/tracing && rm -f "$mounted_tracefs"; }
-}
-
-# Uprobes of perf need tracefs. Says why not on failure.
-add_perf_probes() {
-	have perf || {
-		echo "perf is not installed"
-		return 1
-	}
-	[ -e /sys/kernel/tracing/uprobe_events ] || [ -e /sys/kernel/debug/tracing/uprobe_events ] ||
-		{ mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null && : >"$mounted_tracefs"; } || {
-		echo "tracefs cannot be mounted"
-		return 1
-	}
-	perf probe -q -x "$queue" --add "$1:submit=submit_item" --add "$1:handle=handle_item" \
-		--add "$1:handled=handle_item%return" >"$tmp/perf.log" 2>&1 && return
-	echo "perf probe: $(last_words "$tmp/perf.log")"
-	return 1
-}
-
 by_callweave() {
 	start_callweave --attribution "${hop[@]}" handle_item
 }
@@ -43,11 +18,15 @@ by_bpftrace() {
 }
 
 by_perf() {
-	start_perf "$perf_event:*"
+	start_perf_events -g -z -e "$perf_event:*"
 }
 
 by_strace() {
 	start_strace
+}
+
+by_gdb() {
+	start_gdb submit_item handle_item
 }
 
 # One round with one tracer. A failure is kept for the row.
@@ -59,6 +38,17 @@ throughput() { # TOOL TRACER ROUND SECONDS
 	else
 		last_words "$tmp/tracer.log" >"$tmp/failed.$1"
 	fi
+}
+
+# Bytes of what perf wrote, an event and a handoff; the last round's file is kept for import.
+perf_samples() { # ROUND
+	local bytes events
+	bytes=$(stat -c %s "$tmp/perf.data")
+	events=$((3 * $(target_says handoffs)))
+	sample target.perf_event_bytes "$1" "$(quotient "$bytes" "$events")"
+	sample target.perf_handoff_bytes "$1" "$(quotient "$bytes" "$(target_says handoffs)")"
+	mv "$tmp/perf.data" "$tmp/queue.perf.data"
+	perf_events=$events
 }
 
 target_row() { # TOOL WHAT
@@ -75,17 +65,19 @@ section_target() {
 	spin=$("$queue" --calibrate | awk '$1 == "spin" { print $2 }')
 	if have bpftrace; then tools+=(bpftrace:by_bpftrace); else missing_bpftrace="bpftrace is not installed"; fi
 	perf_event=cwbench$$
-	if why=$(add_perf_probes "$perf_event"); then
+	if why=$(perf_probes "$queue" submit=submit_item handle=handle_item handled=handle_item%return); then
 		tools+=(perf:by_perf)
 	else
 		missing_perf=$why
 	fi
 	if have strace; then tools+=(strace:by_strace); fi
+	if have gdb; then tools+=(gdb:by_gdb); fi
 	for ((round = 1; round <= rounds; round++)); do
 		for tool in "${tools[@]}"; do
 			throughput "${tool%%:*}" "${tool#*:}" "$round" "$seconds"
 			[ "$tool" != callweave:by_callweave ] || [ -e "$tmp/failed.callweave" ] ||
 				capture_samples target "$round"
+			[ "$tool" != perf:by_perf ] || [ -e "$tmp/failed.perf" ] || perf_samples "$round"
 		done
 	done
 	remove_perf_probes
@@ -102,14 +94,25 @@ section_target() {
 				target.bpftrace ">= 0.90"
 	fi
 	if [ -n "$missing_perf" ]; then
-		skipped target.perf "perf record -g of the same three probes" "$missing_perf"
+		skipped target.perf "perf record -g -z of the same three probes" "$missing_perf"
 	else
-		target_row perf "perf record -g of the same three probes"
+		target_row perf "perf record -g -z of the same three probes"
 	fi
 	if have strace; then
 		target_row strace "strace -f -e futex"
 	else
 		skipped target.strace "strace -f -e futex" "strace is not installed"
 	fi
+	if have gdb; then
+		target_row gdb "gdb, breakpoints on the two functions"
+	else
+		skipped target.gdb "gdb, breakpoints on the two functions" "gdb is not installed"
+	fi
 	[ -e "$tmp/failed.callweave" ] || capture_rows target full-speed
+	[ -n "$missing_perf" ] || [ -e "$tmp/failed.callweave" ] || [ -e "$tmp/failed.perf" ] || {
+		row_beside target.event.perf "bytes an event on disk" target.event_bytes bytes \
+			"perf record -g -z, without arguments" target.perf_event_bytes
+		row_beside target.handoff.perf "bytes a handoff on disk" target.handoff_bytes bytes \
+			"perf record -g -z, without the scheduler" target.perf_handoff_bytes
+	}
 }

@@ -34,7 +34,8 @@ static struct cw_placement place(const uint8_t *code, size_t size, bool want_ret
 {
 	struct cw_placement at;
 
-	cw_place_code(code, size, ADDR, &(struct cw_placement_wish){want_return, keep}, &at);
+	cw_place_code(code, size, ADDR,
+		      &(struct cw_placement_wish){.with_return = want_return, .keep = keep}, &at);
 	return at;
 }
 
