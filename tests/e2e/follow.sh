@@ -4,7 +4,7 @@
 # printed is what the offline report says of the same stream. FOLLOW_SECONDS sets the length.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
-seconds=${FOLLOW_SECONDS:-10}
+seconds=${FOLLOW_SECONDS:-30}
 hop=(--async-hop submit_item,2,handle_item,1 handle_item)
 
 # ---- flat memory and equality -------------------------------------------------------------------
@@ -12,7 +12,7 @@ hop=(--async-hop submit_item,2,handle_item,1 handle_item)
 short() {
 	LC_ALL=C awk -F'"chain_id":' 'NF > 1 { print substr($2, 1, 200) }'
 }
-if [ "$seconds" -gt 60 ]; then shown=short; else shown="cat"; fi
+if [ "$seconds" -gt 10 ]; then shown=short; else shown="cat"; fi
 
 mkfifo "$tmp/stream"
 ("$record" -o - "${hop[@]}" --exec "$workloads/queue_bench" -- --rate 20000 --seconds "$seconds" \
