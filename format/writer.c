@@ -167,6 +167,24 @@ static int write_header(struct cw_writer *w, const struct cw_meta_kv *kv)
 	return err;
 }
 
+/*
+ * Signals are for the program's own threads: this one takes none, and meets EPIPE as an error.
+ * Started with the first frame: by then the program has given up the rights that it no longer
+ * needs.
+ */
+static int start_thread(struct cw_writer *w)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&w->thread, NULL, writer_thread, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	w->running = !err;
+	return -err;
+}
+
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 /* The chunk record is made when its frame is closed, right before the records. */
@@ -198,7 +216,10 @@ static void close_frame(struct cw_writer *w, struct buf *b)
 	b->busy = true;
 	*w->tail = b;
 	w->tail = &b->next;
-	pthread_cond_signal(&w->work);
+	if (!w->running)
+		set_error(w, start_thread(w));
+	else
+		pthread_cond_signal(&w->work);
 }
 
 static void close_current(struct cw_writer *w)
@@ -469,14 +490,15 @@ static int write_seek_table(struct cw_writer *w)
 
 int cw_writer_finish(struct cw_writer *w, bool clean)
 {
-	if (!w->running)
+	if (w->stop)
 		return w->error;
 	pthread_mutex_lock(&w->lock);
 	close_current(w);
 	w->stop = true;
 	pthread_cond_signal(&w->work);
 	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	if (w->running)
+		pthread_join(w->thread, NULL);
 	w->running = false;
 	if (clean && !w->error)
 		set_error(w, write_seek_table(w));
@@ -522,20 +544,6 @@ static int allocate(struct cw_writer *w)
 	return 0;
 }
 
-/* Signals are for the program's own threads: this one takes none, and meets EPIPE as an error. */
-static int start_thread(struct cw_writer *w)
-{
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&w->thread, NULL, writer_thread, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	w->running = !err;
-	return -err;
-}
-
 int cw_writer_new(struct cw_writer **out, int fd, const struct cw_meta_kv *kv)
 {
 	struct cw_writer *w = calloc(1, sizeof(*w));
@@ -556,9 +564,8 @@ int cw_writer_new(struct cw_writer **out, int fd, const struct cw_meta_kv *kv)
 	err = allocate(w);
 	if (!err)
 		err = write_header(w, kv);
-	if (!err)
-		err = start_thread(w);
 	if (err) {
+		w->stop = true; /* there is nothing to finish */
 		cw_writer_free(w);
 		return err;
 	}

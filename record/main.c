@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture.h"
+#include "check.h"
 #include "closing.h"
 #include "config.h"
 #include "drain.h"
@@ -161,6 +162,9 @@ static int step_run(struct recording *r)
 	r->drain = cw_drain_new(&s, r->err);
 	if (!r->drain)
 		return -ENOMEM;
+	rc = cw_drop_privileges(r->target.child, r->opt.segments, r->err);
+	if (rc)
+		return rc;
 	rc = r->target.child ? cw_child_go(r->target.child, r->err) : 0;
 	if (rc)
 		return rc;
@@ -245,6 +249,8 @@ int main(int argc, char **argv)
 	cw_keep_std_fds();
 	r.target.cgroup_fd = -1;
 	cw_options_parse(&r.opt, argc, argv);
+	if (r.opt.check)
+		return cw_check_print();
 	if (r.opt.check_config)
 		return cw_config_check(r.opt.check_config);
 	if (r.opt.find_symbol)

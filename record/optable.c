@@ -34,6 +34,8 @@ const char cw_option_doc[] =
 	"      at most eight files, trace.0001.cwc and so on\n"
 	"  callweave-record -p 1234 -o - f | callweave-analyze follow -\n"
 	"      watch while recording\n"
+	"  callweave-record --check\n"
+	"      what can be recorded on this machine, and what is missing\n"
 	"  callweave-record -p 1234 --find-symbol malloc\n"
 	"      where the process has a function of this name; needs no privileges\n\n"
 	"FUNCTION is [MODULE:]SYMBOL or [MODULE:]+0xOFFSET; a SYMBOL with *, ? or [ is a pattern. "
@@ -105,4 +107,6 @@ const struct argp_option cw_option_table[] = {
 	{"find-symbol", OPT_FIND_SYMBOL, "SYMBOL", 0,
 	 "list where -p, --module or BINARY has it, with its file offset", 4},
 	{"check-config", OPT_CHECK_CONFIG, "FILE", 0, "say whether a YAML file is a valid plan", 4},
+	{"check", OPT_CHECK, NULL, 0, "say what can be recorded on this machine with these rights",
+	 4},
 	{0}};

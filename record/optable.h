@@ -37,7 +37,8 @@ enum cw_option_key {
 	OPT_MIN_QUEUE,
 	OPT_MIN_WORK,
 	OPT_FIND_SYMBOL,
-	OPT_CHECK_CONFIG
+	OPT_CHECK_CONFIG,
+	OPT_CHECK
 };
 
 extern const struct argp_option cw_option_table[];

@@ -228,7 +228,10 @@ static void finish(struct argp_state *st, struct parse *p)
 	if (o->find_symbol && !o->npids && !o->binary)
 		argp_error(st, "--find-symbol needs -p PID or a BINARY (a path with '/') to look "
 			       "into");
-	if (!o->check_config && !o->find_symbol)
+	if (o->check && (o->npids || o->exec_prog || o->cgroup || o->binary || p->nfuncs ||
+			 p->config || o->find_symbol || o->check_config))
+		argp_error(st, "--check stands alone: it looks at this machine only");
+	if (!o->check && !o->check_config && !o->find_symbol)
 		finish_recording(st, p);
 }
 
@@ -341,6 +344,9 @@ static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_CHECK_CONFIG:
 		o->check_config = arg;
+		return 0;
+	case OPT_CHECK:
+		o->check = true;
 		return 0;
 	default:
 		return parse_source_opt(key, arg, st);

@@ -25,6 +25,7 @@ struct cw_options {
 	const char *find_symbol;
 	const char *module; /* --module; the plan's functions have it in their own module */
 	const char *check_config;
+	bool check; /* say what can be recorded here */
 
 	const char *output;
 	uint64_t ring_bytes;  /* a power of two times the page size */

@@ -29,6 +29,7 @@ missing_debs() {
 install_debs() {
 	local missing
 	[ "${1:-}" = --bench ] && debian+=(bpftrace)
+	[ "${1:-}" = --vm ] && debian+=(qemu-system-x86 cpio)
 	if ! have_bpftool; then
 		if grep -qi '^ID=ubuntu' /etc/os-release; then
 			debian+=(linux-tools-generic)

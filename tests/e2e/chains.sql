@@ -40,10 +40,10 @@ CREATE INDEX temp.disturbed_truth ON disturbed(truth, chain_id);
 CREATE TEMP TABLE error AS
 SELECT abs(queue_ns - (start_ns - submit_ns)) AS queue_error,
 	abs(work_ns - (true_end - start_ns)) AS work_error,
-	flags = '' AND abs(oncpu_ns - cpu_ns) > max(50000, cpu_ns / 50) AS cpu_off,
+	flags = '' AND abs(oncpu_ns - cpu_ns) > max(50000 * :slow, cpu_ns * min(:slow, 10) / 50) AS cpu_off,
 	-- The kernel's clock takes a thread to run from when it is chosen, or woken, not from the switch.
-	flags = '' AND (oncpu_ns - cpu_ns > max(50000, cpu_ns / 50)
-		OR cpu_ns - oncpu_ns > runq_ns + preempted_ns + max(50000, cpu_ns / 50)) AS cpu_unexplained
+	flags = '' AND (oncpu_ns - cpu_ns > max(50000 * :slow, cpu_ns * min(:slow, 10) / 50)
+		OR cpu_ns - oncpu_ns > runq_ns + preempted_ns + max(50000 * :slow, cpu_ns * min(:slow, 10) / 50)) AS cpu_unexplained
 FROM pair p
 WHERE doubled = 0 AND NOT EXISTS (SELECT 1 FROM disturbed d WHERE d.truth = p.truth AND d.chain_id = p.chain_id);
 
@@ -73,16 +73,16 @@ SELECT 'hops compared', (SELECT count(*) FROM error), '>=',
 	(SELECT count(*) / 2 FROM t.hop WHERE start_ns IS NOT NULL AND doubled = 0);
 SELECT 'queue: median error, ns',
 	(SELECT queue_error FROM error ORDER BY queue_error LIMIT 1 OFFSET (SELECT count(*) / 2 FROM error)),
-	'<=', 50000;
+	'<=', 50000 * :slow;
 SELECT 'queue: p99 error, ns',
 	(SELECT queue_error FROM error ORDER BY queue_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
-	'<=', 1000000;
+	'<=', 1000000 * :slow;
 SELECT 'work: median error, ns',
 	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) / 2 FROM error)),
-	'<=', 50000;
+	'<=', 50000 * :slow;
 SELECT 'work: p99 error, ns',
 	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
-	'<=', 1000000;
+	'<=', 1000000 * :slow;
 -- Time that a hypervisor stole, or a scheduler under load took to choose (it charges the thread it
 -- chose), is excepted: there up to 10 of 100 may be off.
 SELECT 'on-CPU off by more than 50 us or 2 %, of 100',

@@ -15,14 +15,14 @@ for how in pid exec; do
 			OR oncpu_ns + blocked_ns + runq_ns + preempted_ns <> dur OR oncpu_ns IS NULL")" 0
 	expect "$how: durations off by more than 1 ms" "$(query $how \
 		"SELECT count(*) FROM t.lock l WHERE NOT EXISTS (SELECT 1 FROM slice s WHERE s.ts <= l.start_ns
-			AND s.ts + s.dur >= l.end_ns AND abs(s.dur - (l.end_ns - l.start_ns)) < 1000000)")" 0
+			AND s.ts + s.dur >= l.end_ns AND abs(s.dur - (l.end_ns - l.start_ns)) < 1000000 * $slow)")" 0
 	expect "$how: on-CPU times off by more than 50 us" "$(query $how \
 		"SELECT count(*) FROM t.lock l JOIN slice s ON s.ts <= l.start_ns AND s.ts + s.dur >= l.end_ns
-		 WHERE abs(s.oncpu_ns - l.cpu_ns) > 50000")" 0
+		 WHERE abs(s.oncpu_ns - l.cpu_ns) > 50000 * $slow")" 0
 	expect "$how: rounds whose futex wait names address, duration and the observed waker" "$(query $how \
 		"SELECT count(DISTINCT l.round) FROM t.lock l JOIN futex_wait w
 		 ON w.utid = (SELECT utid FROM thread WHERE tid = l.waiter_tid) AND w.ts BETWEEN l.start_ns AND l.end_ns
-		 WHERE w.address = l.mutex AND abs(w.dur - (l.end_ns - l.start_ns)) < 5000000
+		 WHERE w.address = l.mutex AND abs(w.dur - (l.end_ns - l.start_ns)) < 5000000 * $slow
 			AND w.waker_tid = l.holder_tid AND w.waker_kind = 'observed'
 			AND (SELECT count(DISTINCT c.function) FROM callstack c WHERE c.stack_id = w.waker_stack_id
 				AND c.function IN ('lock_holder_main', 'release_shared_resource')) = 2")" 8

@@ -96,6 +96,7 @@ says 2 'only one --config' "$record" -p $target --config "$tmp/a.yaml" --config 
 says 2 'find-symbol needs' "$record" --find-symbol malloc
 says 2 'find-symbol goes with' "$record" -p $target --find-symbol malloc f
 says 2 'check-config stands alone' "$record" -p $target --check-config "$tmp/a.yaml"
+says 2 'check stands alone' "$record" -p $target --check
 says 1 'no function mallocx' "$record" -p $target --module libc.so.6 --find-symbol mallocx
 says 1 'has mapped no file called libnosuch.so' "$record" -p $target --module libnosuch.so --find-symbol malloc
 says 1 'no such process: 4194303' "$record" -p 4194303 --find-symbol malloc

@@ -491,6 +491,7 @@ static void usage_errors(void **state)
 		"-p 1 --find-symbol malloc f",
 		"--exec x --find-symbol malloc",
 		"--check-config x -p 1",
+		"--check -p 1",
 		"-p 1 --duration 1e300 f",
 	};
 	size_t i;

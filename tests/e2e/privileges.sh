@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the recorder may do: --check says it before, a recording keeps no more than it needs, and from
+# kernel 6.6 on a user with two capabilities can record.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+powerless=("${nobody[@]}" --inh-caps=-all --bounding-set=-all)
+
+"$record" --check >"$tmp/check" 2>&1 || fail "--check as root: $(cat "$tmp/check")"
+expect "features that root lacks" "$(grep -c ' NO$' "$tmp/check")" 0
+grep -q '^Recording is possible.$' "$tmp/check" || fail "root cannot record: $(cat "$tmp/check")"
+"${powerless[@]}" "$record" --check >"$tmp/check" 2>&1
+expect "--check without capabilities" $? 1
+for text in 'loading BPF programs  *NO' 'CAP_BPF and CAP_PERFMON' CAP_SYS_PTRACE CAP_SYSLOG \
+	'^Recording is not possible here.$'; do
+	grep -q -- "$text" "$tmp/check" || fail "--check without capabilities says nothing of '$text'"
+done
+at_most "columns of the table" "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$tmp/check")" 100
+
+# While it records: the capabilities left, of all its threads.
+record_pid kept tagged --count 2000 -- "${pool_hops[@]}" write_result &
+for ((i = 0; i < 400; i++)); do
+	pid=$(pgrep -f "^$record.*kept.cwc" | head -n 1)
+	[ -n "$pid" ] && grep -q recording "$tmp/kept.log" 2>/dev/null &&
+		cat /proc/"$pid"/task/*/status >"$tmp/status" 2>/dev/null && break
+	sleep 0.01
+done
+wait
+allowed=$((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40))
+threads=0
+while read -r key value; do
+	[ "$key" = CapPrm: ] || continue
+	threads=$((threads + 1))
+	expect "capabilities of a thread beyond those of going on" $((0x$value & ~allowed)) 0
+done <"$tmp/status"
+at_least "threads that were looked at" $threads 1
+import kept && check_chains kept
+expect "others may read the capture" "$(stat -c %a "$tmp/kept.cwc")" 600
+
+# The rights that the kernel wants for uprobe_multi, and no others.
+if "$record" --check | grep -q 'many probes at once  *yes'; then
+	mkdir -m 777 "$tmp/nobody"
+	install -m 755 "$workloads/tagged" "$tmp/nobody/"
+	"${powerless[@]}" "$tmp/nobody/tagged" --start-file "$tmp/nobody/go" --truth "$tmp/nobody/user.truth" >"$tmp/user.out" 2>&1 &
+	target=$!
+	pids+=("$target")
+	wait_for grep -q PID "$tmp/user.out"
+	"${nobody[@]}" --inh-caps +bpf,+perfmon --ambient-caps +bpf,+perfmon "$record" -p $target -o "$tmp/nobody/user.cwc" "${pool_hops[@]}" write_result \
+		>"$tmp/user.log" 2>&1 &
+	recorder_pid=$!
+	pids+=("$recorder_pid")
+	wait_for recorder_ready "$tmp/user.log" $recorder_pid
+	: >"$tmp/nobody/go"
+	wait $target
+	wait $recorder_pid
+	expect "recording as nobody with two capabilities" "$? $(grep -v 'none lost\|recording' "$tmp/user.log")" "0 "
+	forget $target $recorder_pid
+	mv "$tmp/nobody"/user.* "$tmp/"
+	import user && expect "chains that nobody recorded" "$(query user "SELECT count(*) FROM chain WHERE complete")" 400
+fi
+finish
