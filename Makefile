@@ -24,7 +24,7 @@ SHELL       := setpriv
 .SHELLFLAGS := --reuid=$(SUDO_UID) --regid=$(SUDO_GID) --init-groups /bin/sh -c
 endif
 endif
-AS_ROOT := check demo bench vm install deps
+AS_ROOT := check demo demo-async soak bench vm install deps
 $(AS_ROOT): private SHELL := $(ROOT_SHELL)
 $(AS_ROOT): private .SHELLFLAGS := -c
 
@@ -171,6 +171,15 @@ demo:
 	tests/deps.sh
 	$(MAKE) -j$(JOBS) all
 	tests/demo $(B)
+demo-async:
+	tests/deps.sh
+	$(MAKE) -j$(JOBS) all
+	tests/demo_async $(B)
+# What takes ten minutes and more each.
+soak:
+	tests/deps.sh
+	$(MAKE) -j$(JOBS) test-programs
+	SOAK=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} tests/run $(B) soak_
 bench:
 	tests/deps.sh --bench
 	$(MAKE) -j$(JOBS) all $(BENCH_TOOLS)
@@ -220,7 +229,7 @@ lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 clean:
 	rm -rf $(B)
 
-.PHONY: all static workloads test-programs check demo bench vm fuzz deps install format lint clean
+.PHONY: all static workloads test-programs check demo demo-async soak bench vm fuzz deps install format lint clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
