@@ -115,7 +115,7 @@ int cw_tail_open(struct cw_tail **out, const char *path, int *fd)
 		err = start(t);
 	if (err) {
 		cw_tail_free(t);
-		return cw_fail(err, "cannot open %s: %s", path, strerror(-err));
+		return cw_fail(err, "cannot open %s: %s", *path ? path : "''", strerror(-err));
 	}
 	*fd = t->running ? t->pipe[0] : t->fd;
 	fcntl(*fd, F_SETPIPE_SZ, PIPE_SIZE); /* fails on what is no pipe, which does no harm */

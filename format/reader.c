@@ -606,7 +606,7 @@ int cw_reader_open(struct cw_reader **out, const char *path, char *err, size_t e
 	if (fd < 0) {
 		int e = errno;
 
-		snprintf(err, errsize, "cannot open %s: %s", path, strerror(e));
+		snprintf(err, errsize, "cannot open %s: %s", *path ? path : "''", strerror(e));
 		return -e;
 	}
 	return open_reader(out, fd, true, path, err, errsize);

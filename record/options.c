@@ -55,6 +55,14 @@ static void add_pid(struct argp_state *st, struct cw_options *o, const char *tex
 	o->pids[o->npids++] = pid;
 }
 
+/* No file has an empty name, and the plan's document holds none. */
+static const char *file_name(struct argp_state *st, const char *option, const char *arg)
+{
+	if (!*arg)
+		argp_error(st, "%s takes the name or path of a file, not ''", option);
+	return arg;
+}
+
 static void add_binary(struct argp_state *st, struct cw_options *o, const char *arg)
 {
 	if (o->binary)
@@ -69,14 +77,6 @@ static void take_func(struct argp_state *st, struct parse *p, const char *arg, b
 			   MAX_FUNCS);
 	p->offset[p->nfuncs] = offset;
 	p->funcs[p->nfuncs++] = arg;
-}
-
-/* No file has an empty name, and the plan's document holds none. */
-static const char *file_name(struct argp_state *st, const char *option, const char *arg)
-{
-	if (!*arg)
-		argp_error(st, "%s takes the name or path of a file, not ''", option);
-	return arg;
 }
 
 /* MODULE:SYMBOL may hold a path, too; a plain path is the BINARY. */
@@ -322,7 +322,7 @@ static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
 
 	switch (key) {
 	case 'o':
-		o->output = arg;
+		o->output = file_name(st, "--output", arg);
 		return 0;
 	case 'q':
 		o->quiet = true;
@@ -343,7 +343,7 @@ static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
 		o->find_symbol = arg;
 		return 0;
 	case OPT_CHECK_CONFIG:
-		o->check_config = arg;
+		o->check_config = file_name(st, "--check-config", arg);
 		return 0;
 	case OPT_CHECK:
 		o->check = true;
@@ -366,16 +366,16 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		o->follow = true;
 		return 0;
 	case OPT_CGROUP:
-		o->cgroup = arg;
+		o->cgroup = file_name(st, "--cgroup", arg);
 		return 0;
 	case OPT_EXEC:
-		o->exec_prog = arg;
+		o->exec_prog = file_name(st, "--exec", arg);
 		return 0;
 	case OPT_MODULE:
 		o->module = file_name(st, "--module", arg);
 		return 0;
 	case OPT_BINARY:
-		add_binary(st, o, arg);
+		add_binary(st, o, file_name(st, "--binary", arg));
 		return 0;
 	case OPT_OFFSET:
 		cw_value_offset(st, "--offset", arg);
@@ -392,6 +392,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		take_positional(st, p, arg);
 		return 0;
 	case OPT_CONFIG:
+		file_name(st, "--config", arg);
 		if (p->second_config)
 			argp_error(st, "only one --config can be given: %s or %s?", p->config,
 				   p->second_config);
@@ -475,7 +476,7 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 	p.config_only = true;
 	argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &p);
 	p.config_only = false;
-	if (p.config && !p.second_config)
+	if (p.config && *p.config && !p.second_config)
 		read_config(&p);
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
 	if (o->exec_prog && !o->exec_argv)
