@@ -40,6 +40,7 @@ struct parts {
 /* A stack that waits for mappings or unwind information. */
 struct waiting {
 	struct parts parts;
+	struct cw_maps *maps; /* of the process at that moment: it may execute another program */
 	uint64_t upid;
 };
 
@@ -91,14 +92,14 @@ static uint64_t frame_id(struct cw_trace *t, int64_t module, uint64_t rel_pc, ui
  */
 
 static void write_frames(struct cw_trace *t, uint64_t stack_id, const struct cw_unwound *u,
-			 const struct cw_maps *maps, bool kernel)
+			 const struct cw_unwind_process *process)
 {
 	for (unsigned i = 0; i < u->n; i++) {
 		uint64_t rel_pc = u->pc[i], *w;
-		int64_t module = kernel ? CW_MODULE_KERNEL : NO_MODULE;
+		int64_t module = process ? NO_MODULE : CW_MODULE_KERNEL;
 		uint32_t found;
 
-		if (!kernel && cw_maps_find(maps, u->pc[i], &found, &rel_pc))
+		if (process && cw_unwind_process_find(process, u->pc[i], &found, &rel_pc))
 			module = found;
 		w = cw_rows_put(t->rows, CW_ROW_STACK_FRAME, 0);
 		w[0] = stack_id;
@@ -115,13 +116,13 @@ static const char *how(const struct cw_unwound *u)
 }
 
 static void write_stack(struct cw_trace *t, const struct cw_stack *r, const struct cw_unwound *u,
-			const struct cw_maps *maps, uint64_t upid)
+			const struct cw_unwind_process *process, uint64_t upid)
 {
 	bool kernel = r->flags & CW_STACK_KERNEL;
 	const char *by = kernel ? NULL : how(u);
 	uint64_t *w;
 
-	write_frames(t, r->id, u, maps, kernel);
+	write_frames(t, r->id, u, kernel ? NULL : process);
 	w = cw_rows_put(t->rows, CW_ROW_STACK,
 			(kernel ? 1 << 1 : 0) | !by << 10 | !u->problem << 11);
 	w[0] = r->id;
@@ -152,29 +153,29 @@ static void write_kernel(struct cw_trace *t, const struct cw_stack *r)
 	write_stack(t, r, u, NULL, 0);
 }
 
-static bool covered(const struct cw_maps *maps, const struct cw_unwound *u)
+static bool covered(const struct cw_unwind_process *p, const struct cw_unwound *u)
 {
 	uint64_t offset;
 	uint32_t module;
 
 	for (unsigned i = 0; i < u->n; i++)
-		if (!cw_maps_find(maps, u->pc[i], &module, &offset))
+		if (!cw_unwind_process_find(p, u->pc[i], &module, &offset))
 			return false;
 	return true;
 }
 
 /* Unwind a user stack and write it; false when it is to wait, which only a patient one is. */
 static bool write_user(struct cw_trace *t, const struct parts *s, const struct cw_maps *maps,
-		       uint64_t upid, bool patient)
+		       const struct cw_maps *later, uint64_t upid, bool patient)
 {
 	struct cw_stacks *st = t->stacks;
-	struct cw_unwind_process process = {st->modules, maps, patient};
+	struct cw_unwind_process process = {st->modules, maps, later, patient};
 	struct cw_unwind_source source = cw_unwind_source_of(&process);
 	bool ready = cw_unwind_stack(&source, s->rec, s->begin, s->end, &st->out);
 
-	if (patient && !(ready && covered(maps, &st->out)))
+	if (patient && !(ready && covered(&process, &st->out)))
 		return false;
-	write_stack(t, s->rec, &st->out, maps, upid);
+	write_stack(t, s->rec, &st->out, &process, upid);
 	return true;
 }
 
@@ -266,18 +267,19 @@ static void retry(struct cw_trace *t, uint64_t ts, bool others)
 			continue;
 		}
 		p = cw_proc_of(t, r->pid, r->h.ts);
-		if (!write_user(t, &x.parts, p->upid == x.upid ? p->maps : NULL, x.upid,
+		if (!write_user(t, &x.parts, x.maps, p->upid == x.upid ? p->maps : NULL, x.upid,
 				r->h.ts > ts)) {
 			st->waiting[kept++] = x;
 			continue;
 		}
 		st->waiting_bytes -= bytes_of(&x.parts);
+		cw_maps_free(x.maps);
 		free_parts(&x.parts);
 	}
 	st->nwaiting = kept;
 }
 
-static void wait_for_more(struct cw_trace *t, const struct parts *s, uint64_t upid)
+static void wait_for_more(struct cw_trace *t, const struct parts *s, const struct cw_proc *p)
 {
 	struct cw_stacks *st = t->stacks;
 	struct waiting *x;
@@ -286,7 +288,8 @@ static void wait_for_more(struct cw_trace *t, const struct parts *s, uint64_t up
 		retry(t, UINT64_MAX, false);
 	cw_reserve(st->waiting, st->nwaiting, st->waiting_cap);
 	x = &st->waiting[st->nwaiting++];
-	x->upid = upid;
+	x->upid = p->upid;
+	x->maps = cw_maps_inherit(p->maps);
 	x->parts = *s;
 	x->parts.rec = copy_rec(&s->rec->h);
 	st->waiting_bytes += bytes_of(&x->parts);
@@ -307,8 +310,8 @@ static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 		write_kernel(t, r);
 	} else {
 		p = cw_proc_of(t, r->pid, r->h.ts);
-		if (!write_user(t, &s, p->maps, p->upid, true)) {
-			wait_for_more(t, &s, p->upid);
+		if (!write_user(t, &s, p->maps, NULL, p->upid, true)) {
+			wait_for_more(t, &s, p);
 			return;
 		}
 	}
@@ -431,8 +434,10 @@ static void release(struct cw_trace *t)
 		next = s->next;
 		free(s);
 	}
-	for (size_t i = 0; i < st->nwaiting; i++)
+	for (size_t i = 0; i < st->nwaiting; i++) {
+		cw_maps_free(st->waiting[i].maps);
 		free_parts(&st->waiting[i].parts);
+	}
 	free(st->waiting);
 	for (unsigned i = 0; i < MAX_SAVED; i++)
 		free(st->saved[i]);
@@ -446,7 +451,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_stacks;
 const struct cw_pass cw_pass_stacks = {
 	.name = "stacks",
-	.version = 3,
+	.version = 4,
 	.reads = "stack stack_regs module blob identity images",
 	.writes = "stack stack_frame frame module_unwind",
 	.types = CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS) | CW_TYPE_BIT(CW_MODULE) |

@@ -189,6 +189,13 @@ void cw_unwind_modules_each(const struct cw_unwind_modules *u,
 			fn(arg, m->id, m->from, m->cfi ? NULL : m->tried);
 }
 
+bool cw_unwind_process_find(const struct cw_unwind_process *p, uint64_t address,
+			    uint32_t *module_id, uint64_t *offset)
+{
+	return cw_maps_find(p->maps, address, module_id, offset) ||
+	       cw_maps_find(p->later, address, module_id, offset);
+}
+
 static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **row)
 {
 	struct cw_unwind_process *p = arg;
@@ -197,9 +204,9 @@ static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **ro
 	uint64_t offset;
 
 	*row = NULL;
-	if (!p->maps)
+	if (!p->maps && !p->later)
 		return CW_CODE_NO_RULES;
-	if (!cw_maps_find(p->maps, pc, &id, &offset))
+	if (!cw_unwind_process_find(p, pc, &id, &offset))
 		return p->patient ? CW_CODE_LATER : CW_CODE_NONE;
 	m = module_of(p->modules, id);
 	if (!m->cfi && has_file(m)) {

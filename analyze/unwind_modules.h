@@ -27,9 +27,14 @@ uint64_t cw_unwind_modules_known(const struct cw_unwind_modules *u);
 /* What to unwind stacks of a process from. */
 struct cw_unwind_process {
 	struct cw_unwind_modules *modules;
-	const struct cw_maps *maps; /* NULL unknown: addresses say nothing */
-	bool patient;               /* mappings and payloads may still come; no files yet */
+	const struct cw_maps *maps;  /* NULL unknown: addresses say nothing */
+	const struct cw_maps *later; /* for what maps does not cover: it came late; NULL none */
+	bool patient;                /* mappings and payloads may still come; no files yet */
 };
+
+/* The module and file offset of an address, by maps or, where those say nothing, by later. */
+bool cw_unwind_process_find(const struct cw_unwind_process *p, uint64_t address,
+			    uint32_t *module_id, uint64_t *offset);
 
 /* Call fn for each module that has unwind information or was searched for it; texts may be NULL. */
 void cw_unwind_modules_each(const struct cw_unwind_modules *u,
