@@ -20,6 +20,7 @@
 #define MEMBER_COVER  0.3  /* a wrapper has its part in so many of the crossings */
 #define STEP          0.05 /* differences of scores below are none */
 #define FEW_KEYS      8
+#define FEW_PRODUCT   0.4  /* both sides' shares multiplied, with few keys and no wakings */
 #define LOOK_AHEAD    2000 /* calls */
 
 struct deciding {
@@ -190,8 +191,14 @@ static double judge(const struct deciding *x, const struct cw_sg_pair *p, uint64
 	if (p->woken + p->too_late)
 		score *= 1 - 0.5 * (double)p->too_late / (double)(p->woken + p->too_late);
 	/* The same few values again and again: rather what the work goes through than the work. */
-	if (p->keys <= FEW_KEYS && FEW_KEYS * p->keys < p->n)
+	if (p->keys <= FEW_KEYS && FEW_KEYS * p->keys < p->n) {
+		if (s * t < FEW_PRODUCT && 5 * p->woken < p->n)
+			return 0;
 		score *= 0.9;
+	}
+	/* Where something is freed, the work with it is over. */
+	if (target->ends)
+		score *= 0.7;
 	/* Few functions have as many arguments, but all have something on the stack. */
 	if (cw_sg_arg_of(p->source) > 6)
 		score *= 0.8;

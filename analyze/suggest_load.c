@@ -87,6 +87,22 @@ static enum cw_sg_kind kind_of(const char *name)
 	return CW_SG_PLAIN;
 }
 
+/* Is one of the words of a name such as cache_free that of giving something up? */
+static bool is_end(const char *name)
+{
+	static const char *const words[] = {"free",    "release", "destroy", "delete",
+					    "dispose", "recycle", "unref",   "drop"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t n = strlen(words[i]);
+
+		for (const char *at = strstr(name, words[i]); at; at = strstr(at + 1, words[i]))
+			if ((at == name || at[-1] == '_') && (!at[n] || at[n] == '_'))
+				return true;
+	}
+	return false;
+}
+
 static int probe_row(struct cw_sg_data *d, sqlite3_stmt *s)
 {
 	const char *name = (const char *)sqlite3_column_text(s, 1) ?: "?";
@@ -97,6 +113,7 @@ static int probe_row(struct cw_sg_data *d, sqlite3_stmt *s)
 	p->probe_id = sqlite3_column_int64(s, 0);
 	p->function = cw_strndup(name, strlen(name));
 	p->kind = kind_of(name);
+	p->ends = is_end(name);
 	p->calls = (uint64_t)sqlite3_column_int64(s, 2);
 	p->threads = (uint64_t)sqlite3_column_int64(s, 3);
 	p->cost_ns = sqlite3_column_double(s, 4);

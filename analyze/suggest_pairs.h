@@ -42,6 +42,7 @@ struct cw_sg_probe {
 	char *function;
 	char *module; /* it is in, when that is not the program itself; NULL */
 	enum cw_sg_kind kind;
+	bool ends; /* its name says that it frees something */
 	uint64_t calls;
 	uint64_t threads; /* that called it */
 	unsigned nargs;   /* arguments that it may have */

@@ -474,6 +474,28 @@ static void test_own_queue(void **state)
 	free(suggested(CW_FORMAT_TEXT, 0));
 }
 
+/* A few values that all threads go by, such as hashes, and the end of what was handed over. */
+static void test_few_values(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 180; i++) {
+		call(LOCK_IT, 2 + i % 4, 0, key(2000 + i % 8), 0, 0);
+		for (int k = 0; k < 3; k++)
+			call(WORK_ON_IT, 1, 0, key(k ? 3000 + 3 * i + k : 2000 + i % 8), 0, 0);
+	}
+	free(suggested(CW_FORMAT_TEXT, 0));
+	run("DELETE FROM slice; UPDATE probe SET function = 'cache_free' WHERE function = 'take2'");
+	connections(100);
+	for (int i = 0; i < 10; i++)
+		call(GIVE_UP, 1, 0, 20 + i % 8, 0, 0);
+	run("UPDATE slice SET dur = 40 WHERE probe_id = %d", TAKE2);
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, "\n1,0,give_up,1,run,1,");
+	free(text);
+}
+
 /* In a process that began within the capture nothing was queued before. */
 static void test_fresh(void **state)
 {
@@ -546,6 +568,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_leftovers, begin, end),
 		cmocka_unit_test_setup_teardown(test_free_list, begin, end),
 		cmocka_unit_test_setup_teardown(test_own_queue, begin, end),
+		cmocka_unit_test_setup_teardown(test_few_values, begin, end),
 		cmocka_unit_test_setup_teardown(test_fresh, begin, end),
 		cmocka_unit_test_setup_teardown(test_two_targets, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_key, begin, end),
