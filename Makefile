@@ -77,7 +77,7 @@ $(B)/schema.inc: $(SCHEMA)
 
 # So is each file of the HTML report and each script of an export, with its name.
 REPORT_ASSETS := $(sort $(wildcard analyze/report/*))
-EXPORT_ASSETS := $(sort $(wildcard analyze/export/*.sql))
+EXPORT_ASSETS := $(sort $(wildcard analyze/export/*.sql analyze/export/*.html))
 $(B)/report.inc: $(REPORT_ASSETS)
 $(B)/export.inc: $(EXPORT_ASSETS)
 $(B)/report.inc $(B)/export.inc:

@@ -9,6 +9,7 @@
 int cw_cmd_report(int argc, char **argv);
 int cw_cmd_follow(int argc, char **argv);
 int cw_cmd_export(int argc, char **argv);
+int cw_cmd_diff(int argc, char **argv);
 int cw_cmd_import(int argc, char **argv);
 int cw_cmd_diagnostics(int argc, char **argv);
 int cw_cmd_blocked(int argc, char **argv);

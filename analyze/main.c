@@ -18,6 +18,7 @@ static const struct command {
 	{"report", cw_cmd_report, "show chains, calls and what delayed them (the default)"},
 	{"follow", cw_cmd_follow, "show the same while it is being recorded"},
 	{"export", cw_cmd_export, "write chains, calls and stacks for other tools"},
+	{"diff", cw_cmd_diff, "show what is slower in one capture than in another"},
 	{"import", cw_cmd_import, "turn a capture into an SQLite database that you keep"},
 	{"diagnostics", cw_cmd_diagnostics,
 	 "show queues and thread pools, and what is wrong there"},

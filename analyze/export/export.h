@@ -30,4 +30,7 @@ struct cw_export {
  */
 int cw_export_script(struct cw_export *x, const char *name);
 
+/* The text of an embedded file of this folder; NULL when there is none. */
+const char *cw_export_asset(const char *name);
+
 #endif

@@ -13,7 +13,7 @@ static const struct {
 #include "export.inc"
 };
 
-static const char *find_script(const char *name)
+const char *cw_export_asset(const char *name)
 {
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
 		if (!strcmp(scripts[i].name, name))
@@ -69,7 +69,7 @@ static int run_statement(struct cw_export *x, sqlite3_stmt *s)
 
 int cw_export_script(struct cw_export *x, const char *name)
 {
-	const char *sql = find_script(name);
+	const char *sql = cw_export_asset(name);
 	int err = 0;
 
 	if (!sql)
