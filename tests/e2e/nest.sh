@@ -9,6 +9,8 @@ functions=(func1 func2 func3 recurse jump_out exit_thread)
 for how in pid exec; do
 	record_$how $how nest_test --longjmps 50 --thread-exits 5 -- --time "${functions[@]}"
 	import $how || continue
+	expect "$how: calls of func1 to func3" "$(query $how "SELECT group_concat(n) FROM (SELECT count(*) AS n
+		FROM call WHERE function GLOB 'func[123]' GROUP BY function)")" 100000,100000,100000
 	for f in "${functions[@]}"; do
 		expect "$how: calls and returns of $f" \
 			"$(query $how "SELECT count(*), count(dur) FROM call WHERE function = '$f'")" \

@@ -20,4 +20,26 @@ refused "a table without a comment" '/^-- Off-CPU episodes of traced threads/d' 
 refused "a column without a comment" '/-- Switch-out\.$/d' 50-sched.sql
 refused "a view's column without a comment" '/-- Handoff\.$/d; /-- Chain\.$/d' 60-chain.sql
 refused "a comment that SCHEMA.md has otherwise" 's/-- Number of hops\./-- Hops, counted./' 60-chain.sql
+# Names that other tools rely on, and every view, in plain sqlite3: of a kept capture, and of no rows.
+analyze=$(realpath "$1")/callweave-analyze
+"$analyze" import tests/captures/v1-async.cwc -o "$tmp/kept.db" >"$tmp/log" 2>&1 || { cat "$tmp/log"; status=1; }
+cat schema/*.sql | sqlite3 "$tmp/none.db"
+asked() { # DATABASE QUERY
+	sqlite3 -batch -bail "$tmp/$1.db" "$2" >"$tmp/rows" 2>"$tmp/err" && [ ! -s "$tmp/err" ] && return
+	echo "$1.db: $2: $(cat "$tmp/err")"
+	status=1
+}
+for db in kept none; do
+	asked $db "SELECT chain_id, hop_index, source, target, key, target_arg, submit_ts, start_ts, end_ts, source_tid,
+		target_tid, queue_ns, work_ns, oncpu_ns, blocked_ns, runq_ns, preempted_ns, unknown_ns FROM hop"
+	asked $db "SELECT chain_id, start_ts, end_ts, total_ns, queue_ns, work_ns, hop_count, complete FROM chain"
+	asked $db "SELECT ts, dur, pid, tid, function, ret FROM call"
+	for name in process thread module stack frame symbol probe call thread_state wakeup futex_wait edge loss \
+		capture_info hop chain $(sqlite3 "$tmp/$db.db" "SELECT name FROM sqlite_schema WHERE type = 'view'"); do
+		asked $db "SELECT * FROM $name LIMIT 100"
+	done
+done
+[ "$(sqlite3 "$tmp/kept.db" "SELECT min(hop_index), typeof(key), count(*) > 100 FROM hop")" = "0|text|1" ] ||
+	{ echo "hop: not from 0, keys not as text, or few rows"; status=1; }
+
 exit $status
