@@ -20,6 +20,8 @@ expect "connections counted by the server" "$counted" $((answered + 2))
 connections=$((answered + 1))
 
 suggested "dispatch_conn_new,1,conn_new,1"
+expect "handoffs among all the functions" "$(grep -c "^handoff " "$log")" 1
+at_least "functions recorded" "$(ask memcached.cwc "SELECT count(*) FROM probe")" 100
 expect "chains" "$(of_hops "SELECT count(*) FROM chain WHERE complete AND hop_count = 2")" $connections
 expect "chains of any kind" "$(of_hops "SELECT count(*) FROM chain")" $connections
 told "$connections chains for $connections connections"
