@@ -62,6 +62,7 @@ loosened() {
 }
 
 finish() {
+	[ "$slow" -le 1 ] || loosened "an emulator: times $slow-fold"
 	[ -z "$loose" ] || note "${noted:+$noted; }LOOSER (load $(cut -d ' ' -f 1 /proc/loadavg)): ${loose#; }"
 	[ $failures = 0 ] || echo "$failures checks failed"
 	exit $((failures > 0))

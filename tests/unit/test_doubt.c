@@ -294,7 +294,37 @@ static void test_chain_over_loss(void **state)
 	}
 }
 
-/* Nobody counted a loss, but events contradict each other: that is a loss, and the chain says so.
+/* A loss that begins in the chain's last ns, or ends in its first, is within; one that ends before
+ * it begins is none. */
+static void test_loss_at_the_ends(void **state)
+{
+	static const struct {
+		uint64_t from, to;
+		const char *flags, *bad;
+	} losses[] = {{900, 999, "1000 ", "0"},       {900, 1000, "1000 loss", "0"},
+		      {1200, 1300, "1000 loss", "0"}, {1201, 1300, "1000 ", "0"},
+		      {900, 1300, "1000 loss", "0"},  {1150, 1100, "1000 ", "1"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		struct stream s;
+
+		open_plan(&s, "sub,1,run,1");
+		put_switch(&s, 800, 0, W, RUNNABLE, 0);
+		put_lost(&s, losses[i].from, losses[i].to, CW_SCHED_WAKING, 1);
+		call(&s, 1000, 1001, P, SUB, 0xa1);
+		call(&s, 1100, 1200, W, RUN, 0xa1);
+		put_switch(&s, 1400, W, 0, RUNNABLE, 0);
+		stream_end(&s);
+		assert_string_equal(flags(&s), losses[i].flags);
+		expect_text(&s, "SELECT value FROM capture_info WHERE key = 'bad_records'",
+			    losses[i].bad);
+		stream_close(&s);
+	}
+}
+
+/* Nobody counted a loss, but
+ events contradict each other: that is a loss, and the chain says so.
  */
 static void test_contradiction(void **state)
 {
@@ -332,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_unlikely_hop),
 		cmocka_unit_test(test_end_of_chain),
 		cmocka_unit_test(test_chain_over_loss),
+		cmocka_unit_test(test_loss_at_the_ends),
 		cmocka_unit_test(test_contradiction),
 	};
 

@@ -154,6 +154,7 @@ static void test_two_wakings(void **state)
 	put_waking(&s, 150, B, A);
 	put_block(&s, 200, A, 0, 202, 0xabc0, 0x80);
 	put_waking(&s, 500, B, A);
+	put_waking(&s, 550, A, A); /* who comes later wakes nobody */
 	put_switch(&s, 600, 0, A, RUNNABLE, 0);
 	end_call(&s);
 	assert_string_equal(call(&s, 1), "500 300 100 0 0");
@@ -228,6 +229,15 @@ static void test_hidden_pair(void **state)
 	expect_int(&s, "SELECT unknown_ts FROM offcpu WHERE unknown_ns > 0", 300);
 	stream_close(&s);
 
+	begin_call(&s); /* how many is not known: enough */
+	put_block(&s, 200, A, 0, 202, 0xabc0, 0x80);
+	put_lost(&s, 300, 350, CW_SCHED_SWITCH, 0);
+	put_waking(&s, 500, B, A);
+	put_switch(&s, 600, 0, A, RUNNABLE, 0);
+	end_call(&s);
+	assert_string_equal(call(&s, 1), "500 250 100 0 50");
+	stream_close(&s);
+
 	begin_call(&s);
 	put_block(&s, 200, A, 0, 202, 0xabc0, 0x80);
 	put_lost(&s, 300, 350, CW_SCHED_SWITCH, 1);
@@ -289,6 +299,7 @@ static void test_missing_switch_out(void **state)
 	put_switch(&s, 600, 0, A, RUNNABLE, 0);
 	end_call(&s);
 	assert_string_equal(call(&s, 1), "700 0 0 0 200");
+	expect_text(&s, "SELECT group_concat(reason) FROM loss", "ring full"); /* explains it */
 	stream_close(&s);
 
 	begin_call(&s); /* nobody counted a loss: nothing is proved since the last event */
@@ -432,18 +443,27 @@ static void test_late(void **state)
 
 static void test_interrupt_and_futex(void **state)
 {
-	struct stream s;
+	struct stream streams, *s = &streams;
 
 	(void)state;
-	begin_call(&s);
-	put_block(&s, 200, A, 0, 230, 0, 0);
-	put_waking(&s, 300, 0, A);
-	put_switch(&s, 310, 0, A, RUNNABLE, 0);
-	end_call(&s);
-	expect_text(&s, "SELECT in_interrupt || ' ' || coalesce(waker_utid, '-') FROM wakeup",
+	begin_call(s);
+	put_block(s, 200, A, 0, 230, 0, 0);
+	{ /* B is only who was interrupted */
+		REC(CW_SCHED_WAKING, sched_waking, 300);
+
+		r.pid = r.wakee_pid = PID;
+		r.tid = B;
+		r.wakee_tid = A;
+		r.syscall = 202;
+		r.flags = CW_WAKING_IRQ;
+		stream_put(s, &r.h);
+	}
+	put_switch(s, 310, 0, A, RUNNABLE, 0);
+	end_call(s);
+	expect_text(s, "SELECT in_interrupt || ' ' || coalesce(waker_utid, '-') FROM wakeup",
 		    "1 -");
-	expect_int(&s, "SELECT count(*) FROM futex_wait", 0);
-	stream_close(&s);
+	expect_int(s, "SELECT count(*) FROM futex_wait", 0);
+	stream_close(s);
 }
 
 /* The waker of a futex is observed when it was waking that address, else a candidate. */
