@@ -38,6 +38,7 @@ struct cw_report {
 	enum cw_format format;
 	bool html; /* instead of format */
 	enum cw_color color;
+	unsigned int sections; /* of the text report, bits of enum cw_section; 0: the usual ones */
 	const char *output; /* path; NULL or "-": standard output */
 	FILE *out;
 	bool async;           /* the plan has hops: chains are reported */
@@ -132,6 +133,21 @@ void cw_report_head(struct cw_report *r, struct cw_text *t);
 void cw_report_live_head(struct cw_report *r, struct cw_text *t); /* nothing is known but who */
 void cw_report_live_end(struct cw_report *r, struct cw_text *t);  /* the rest of the head */
 int cw_report_summary(struct cw_report *r, struct cw_text *t);
+
+/* Counts and latencies, and what is in doubt; figures NULL: no drawings. report_summary.c */
+struct cw_figures;
+int cw_report_counts(struct cw_report *r, struct cw_text *t, const struct cw_figures *figures);
+int cw_report_doubts(struct cw_report *r, struct cw_text *t);
+
+/* What took the time of what is shown, and why. report_answer.c */
+int cw_report_answer(struct cw_report *r, struct cw_text *t);
+
+/* Drawings of the durations of what is shown. report_figures.c */
+int cw_figures_new(struct cw_figures **out, struct cw_report *r, struct cw_text *t);
+void cw_figures_free(struct cw_figures *f);
+void cw_figures_spread(const struct cw_figures *f, int hop, const char *part);
+int cw_figures_waiting(const struct cw_figures *f, int hop);
+int cw_figures_histograms(const struct cw_figures *f);
 
 /* Clocks of the recorded host. */
 void cw_report_clock(sqlite3 *db, struct cw_text *t);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "report.h"
+#include "report_sections.h"
 #include "say.h"
 
 enum {
@@ -19,13 +20,20 @@ enum {
 	OPT_FUNCTION,
 	OPT_KEY,
 	OPT_COLOR,
+	OPT_SECTION,
 };
 
+/* Their names. */
+#define CW_X_SECTION(NAME, name, shown, text) " " name
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Output:", 1},
 	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), csv, or html", 0},
 	{"output", 'o', "FILE", 0, "Write the report to FILE instead of standard output", 0},
 	{"color", OPT_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is respected",
+	 0},
+	{"section", OPT_SECTION, "NAMES", 0,
+	 "Sections of the text report, as answer,summary, or all. There are" CW_SECTIONS(
+		 CW_X_SECTION),
 	 0},
 	{0},
 };
@@ -141,6 +149,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_COLOR:
 		get_color(state, arg, &r->color);
+		return 0;
+	case OPT_SECTION:
+		if (!cw_sections_parse(arg, &r->sections))
+			argp_error(state,
+				   "--section %s: give names such as answer,summary, or all; "
+				   "--help lists them",
+				   arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (r->sections && (r->html || r->format != CW_FORMAT_TEXT))
+			argp_error(state, "--section goes with the text format only");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

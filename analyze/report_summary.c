@@ -251,7 +251,7 @@ static void latency_row(struct cw_text *t, sqlite3_stmt *s, const char *name)
 	cw_line_end(t);
 }
 
-static int hop_summary(struct cw_report *r, struct cw_text *t)
+static int hop_summary(struct cw_report *r, struct cw_text *t, const struct cw_figures *figures)
 {
 	sqlite3_stmt *hops = NULL, *latency = NULL;
 	char n[CW_DURATION_SIZE];
@@ -274,6 +274,11 @@ static int hop_summary(struct cw_report *r, struct cw_text *t)
 			if (first)
 				latency_header(t);
 			latency_row(t, latency, (const char *)sqlite3_column_text(latency, 1));
+		}
+		if (figures) {
+			cw_figures_spread(figures, sqlite3_column_int(hops, 0), "queue");
+			cw_figures_spread(figures, sqlite3_column_int(hops, 0), "work");
+			err = cw_figures_waiting(figures, sqlite3_column_int(hops, 0));
 		}
 	}
 	sqlite3_finalize(hops);
@@ -305,7 +310,7 @@ static int call_summary(struct cw_report *r, struct cw_text *t)
 }
 
 /* What is in doubt in the whole capture, whatever the filters show. */
-static int anomalies(struct cw_report *r, struct cw_text *t)
+int cw_report_doubts(struct cw_report *r, struct cw_text *t)
 {
 	char buf[CW_DURATION_SIZE];
 	sqlite3_stmt *s = NULL;
@@ -369,19 +374,22 @@ static void call_counts(struct cw_report *r, struct cw_text *t)
 	cw_line_end(t);
 }
 
-int cw_report_summary(struct cw_report *r, struct cw_text *t)
+int cw_report_counts(struct cw_report *r, struct cw_text *t, const struct cw_figures *figures)
 {
 	int err = 0;
 
 	if (r->async) {
 		chain_counts(r, t);
-		err = hop_summary(r, t);
+		err = hop_summary(r, t, figures);
 	} else {
 		call_counts(r, t);
 	}
-	if (!err)
-		err = call_summary(r, t);
-	if (!err)
-		err = anomalies(r, t);
-	return err;
+	return err ? err : call_summary(r, t);
+}
+
+int cw_report_summary(struct cw_report *r, struct cw_text *t)
+{
+	int err = cw_report_counts(r, t, NULL);
+
+	return err ? err : cw_report_doubts(r, t);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The text report as a whole: head, blocks, summary. */
+/* The text report as a whole: its sections, in their order. */
 #include <errno.h>
+#include "blocked.h"
+#include "diagnostics.h"
 #include "report.h"
+#include "report_sections.h"
 
 int cw_write_error(FILE *out)
 {
@@ -37,17 +40,51 @@ static int print_blocks(struct cw_report *r, struct cw_text *t)
 	return err;
 }
 
+/* One section; figures are there when a section that draws is shown. */
+static int print_section(struct cw_report *r, struct cw_text *t, enum cw_section section,
+			 const struct cw_figures *figures)
+{
+	switch (section) {
+	case CW_SECTION_ANSWER:
+		return cw_report_answer(r, t);
+	case CW_SECTION_CAPTURE:
+		cw_report_head(r, t);
+		return 0;
+	case CW_SECTION_RECORDS:
+		return print_blocks(r, t);
+	case CW_SECTION_SUMMARY:
+		return cw_report_counts(r, t, figures);
+	case CW_SECTION_HISTOGRAMS:
+		return cw_figures_histograms(figures);
+	case CW_SECTION_QUEUES:
+		return cw_diagnostics_print(r->db, CW_FORMAT_TEXT, 0, r->out);
+	case CW_SECTION_BLOCKED:
+		return cw_blocked_print(r->db, CW_FORMAT_TEXT, CW_TOP_REASONS, r->out);
+	case CW_SECTION_DOUBTS:
+		return cw_report_doubts(r, t);
+	default:
+		return 0;
+	}
+}
+
 int cw_report_text(struct cw_report *r)
 {
+	unsigned int sections = r->sections ? r->sections : cw_sections_default();
+	struct cw_figures *figures = NULL;
 	struct cw_text t;
-	int err;
+	int err = 0;
 
 	cw_text_init(&t, r->out, r->color);
 	cw_report_clock(r->db, &t);
 	errno = 0;
-	cw_report_head(r, &t);
-	err = print_blocks(r, &t);
-	if (!err)
-		err = cw_report_summary(r, &t);
-	return err ? err : cw_write_error(r->out);
+	if (sections & (1u << CW_SECTION_SUMMARY | 1u << CW_SECTION_HISTOGRAMS))
+		err = cw_figures_new(&figures, r, &t);
+	for (unsigned int i = 0; !err && i < CW_NSECTIONS; i++) {
+		if (sections & 1u << i)
+			err = print_section(r, &t, i, figures);
+		if (!err)
+			err = cw_write_error(r->out);
+	}
+	cw_figures_free(figures);
+	return err;
 }

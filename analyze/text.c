@@ -12,6 +12,20 @@
 
 #define WRAP_INDENT 4
 
+/* Does the locale's name say UTF-8? The first that is set of these decides. */
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
 void cw_text_init(struct cw_text *t, FILE *out, enum cw_color color)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -20,6 +34,7 @@ void cw_text_init(struct cw_text *t, FILE *out, enum cw_color color)
 
 	memset(t, 0, sizeof(*t));
 	t->out = out;
+	t->utf8 = locale_is_utf8();
 	t->color = color == CW_COLOR_ALWAYS ||
 		   (color == CW_COLOR_AUTO && tty && !(no_color && *no_color) &&
 		    !(term && !strcmp(term, "dumb")));
@@ -94,7 +109,8 @@ static void put(struct cw_text *t, enum cw_style style, const char *before, cons
 	if (vasprintf(&text, fmt, ap) < 0)
 		return;
 	columns = cw_print_columns(text);
-	if (*before && t->width && t->column + 1 + columns > t->width) {
+	/* A column is kept for the comma that may follow. */
+	if (*before && t->width && t->column + 1 + columns >= t->width) {
 		fprintf(t->out, "\n%*s", WRAP_INDENT, "");
 		t->column = WRAP_INDENT;
 	} else {
@@ -124,6 +140,21 @@ void cw_field(struct cw_text *t, enum cw_style style, const char *fmt, ...)
 	va_start(ap, fmt);
 	put(t, style, " ", fmt, ap);
 	va_end(ap);
+}
+
+static void put_text(struct cw_text *t, enum cw_style style, const char *before, const char *fmt,
+		     ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put(t, style, before, fmt, ap);
+	va_end(ap);
+}
+
+void cw_word_field(struct cw_text *t, enum cw_style style, const char *word)
+{
+	put_text(t, style, *word && strchr(",;).", *word) ? "" : " ", "%s", word);
 }
 
 void cw_field_ns(struct cw_text *t, const char *name, bool known, int64_t ns)

@@ -13,6 +13,7 @@ enum cw_color { CW_COLOR_AUTO, CW_COLOR_ALWAYS, CW_COLOR_NEVER };
 struct cw_text {
 	FILE *out;
 	bool color;
+	bool utf8;              /* the terminal or reader takes UTF-8, by the locale's name */
 	int width;              /* columns at which lines wrap; 0: never */
 	int64_t wall_offset_ns; /* add to a ts to get ns since 1970 */
 	int64_t utc_offset_s;   /* local time of the recorded host */
@@ -46,6 +47,8 @@ void cw_line_begin(struct cw_text *t, int indent, enum cw_style style, const cha
 	__attribute__((format(printf, 4, 5)));
 void cw_field(struct cw_text *t, enum cw_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A word of a sentence: as cw_field, but , ; ) and . follow without a blank. */
+void cw_word_field(struct cw_text *t, enum cw_style style, const char *word);
 void cw_field_ns(struct cw_text *t, const char *name, bool known, int64_t ns);
 void cw_line_end(struct cw_text *t);
 

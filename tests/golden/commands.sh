@@ -55,6 +55,8 @@ expect 2 'unrecognized option' "$db" --nonsense
 expect 2 'give a capture' report
 expect 2 'one capture' report "$db" "$db"
 expect 2 '--format xml: give' "$db" --format xml
+expect 2 '--section summary,foo: give names' "$db" --section summary,foo
+expect 2 '--section goes with the text format' "$db" --section summary --format csv
 expect 2 '--min-total-ms x' "$db" --min-total-ms x
 expect 2 '--max-events x' "$db" --max-events x
 expect 2 '--from noon' "$db" --from noon

@@ -26,9 +26,11 @@ compare() { # EXPECTED ARGUMENTS...
 	fi
 }
 
+unset LANG LC_ALL LC_CTYPE # drawings in ASCII
 for name in chains calls; do
 	cat schema/*.sql $here/people.sql $here/$name.sql | sqlite3 "$dir/$name.db"
 	compare $name.txt report "$dir/$name.db"
+	LANG=C.UTF-8 compare $name-all.txt report "$dir/$name.db" --section all
 	compare $name.jsonl report "$dir/$name.db" --format jsonl
 	compare $name.csv report "$dir/$name.db" --format csv
 done
