@@ -210,9 +210,17 @@ static int name_kernel(sqlite3 *db)
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) ? fail_db(db) : 0;
 }
 
+static void show_progress(void *shown, size_t done, size_t total)
+{
+	*(bool *)shown = true;
+	fprintf(stderr, "\rnaming stack frames: %zu %%", total ? 100 * done / total : 0);
+}
+
 static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
 {
 	struct cw_batch b = {0};
+	bool shown = false;
+	struct cw_progress progress = {1000, 200, show_progress, &shown};
 	struct cw_source_places where;
 	int err = cw_places_of(&where, o, db) ? fail_db(db) : 0;
 	size_t i;
@@ -225,8 +233,11 @@ static int name_modules(sqlite3 *db, const struct cw_open_opts *o)
 		err = load_embedded(db, &b);
 	for (i = 0; i < b.count; i++)
 		b.works[i]->mangled = o && o->mangled;
-	if (!err && cw_symbolize_all(b.works, b.count, &where, &cw_symbolize_cancel))
+	if (!err && cw_symbolize_all(b.works, b.count, &where, o && o->progress ? &progress : NULL,
+				     &cw_symbolize_cancel))
 		err = no_memory();
+	if (shown)
+		fputs("\r\033[K", stderr);
 	if (!err)
 		err = write_names(db, &b);
 	cw_batch_free(&b);

@@ -385,7 +385,8 @@ static void look_into(struct walk *w, Dwarf_Die *split)
 }
 
 void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsigned part,
-		     unsigned parts, struct obstack *mem, const volatile sig_atomic_t *cancel)
+		     unsigned parts, struct obstack *mem, atomic_size_t *done,
+		     const volatile sig_atomic_t *cancel)
 {
 	struct walk w = {.mem = mem, .cancel = cancel};
 	struct cw_dwarf_pc **all = calloc(count + 1, sizeof(struct cw_dwarf_pc *));
@@ -396,19 +397,22 @@ void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsign
 
 	w.pcs = calloc(count + 1, sizeof(struct cw_dwarf_pc *));
 	if (!all || !w.pcs)
-		goto done;
+		goto cleanup;
 	for (i = 0; i < count; i++)
 		all[i] = &pcs[i];
 	while (left && !*cancel && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &w.unit, &split)) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		claim(&w, all, count, unit % parts);
-		if (w.count && unit % parts == part)
+		if (w.count && unit % parts == part) {
 			look_into(&w, &split);
+			if (done)
+				atomic_fetch_add(done, w.count);
+		}
 		left -= w.count;
 		unit++;
 	}
-done:
+cleanup:
 	free(w.shown);
 	free(w.pcs);
 	free(all);

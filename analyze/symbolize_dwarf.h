@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include <obstack.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,10 +38,12 @@ struct cw_dwarf_pc {
 /*
  * Fill pcs[0..count), sorted by pc, whose units belong to part: unit n is of part n % parts, so
  * that parts can be done side by side, each with a Dwarf of its own. Strings belong to dwarf or to
- * mem. Stops early, with what there is, when *cancel is set. What is damaged is left unknown.
+ * mem. *done, if not NULL, is raised by one for each address that is done. Stops early, with what
+ * there is, when *cancel is set. What is damaged is left unknown.
  */
 void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsigned part,
-		     unsigned parts, struct obstack *mem, const volatile sig_atomic_t *cancel);
+		     unsigned parts, struct obstack *mem, atomic_size_t *done,
+		     const volatile sig_atomic_t *cancel);
 
 /*
  * Registers and words on the stack that the arguments of a real function take at most; -1 when that

@@ -159,7 +159,7 @@ static struct cw_dwarf_pc *find_in_dwarf(struct cw_module_work *w, size_t known,
 	for (i = 0; found && i < known; i++)
 		found[i].pc = w->codes[i].pc;
 	if (found)
-		cw_dwarf_lookup(dwarf, found, known, w->part, w->parts, &w->mem, cancel);
+		cw_dwarf_lookup(dwarf, found, known, w->part, w->parts, &w->mem, w->done, cancel);
 	return found;
 }
 

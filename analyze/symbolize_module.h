@@ -8,6 +8,7 @@
 
 #include <obstack.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,7 @@ struct cw_module_work {
 	struct cw_code *codes;
 	size_t code_count;
 	bool mangled;                /* leave names as the linker has them */
+	atomic_size_t *done;         /* raised for each address that is done; may be NULL */
 	struct obstack mem;          /* owns what codes point to; initialized by the caller */
 	struct cw_shown_name *shown; /* names demangled so far; private */
 

@@ -70,6 +70,15 @@ at_least "questions to the server" "$(asked)" $((before + 1))
 "$analyze" archive "$tmp/a.cwc" -o "$tmp/whole.cwc" --debuginfod="$url" >"$tmp/archive.txt" 2>&1 || fail "archive: $(cat "$tmp/archive.txt")"
 grep -A1 "^$tmp/bin/trace_async_test$" "$tmp/archive.txt" | grep -q 'debug .* KiB' || fail "archive: $(cat "$tmp/archive.txt")"
 
+# A server that does not answer: Ctrl-C ends the search, and what is known is printed.
+rm -rf "$tmp/client"
+kill -STOP $server
+timeout -s INT 3 "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url" >"$tmp/cut.txt" 2>"$tmp/cut.err"
+expect "status of an interrupted search" $? 124 # timeout says that it had to
+grep -q "interrupted while looking up names" "$tmp/cut.err" || fail "interrupted: $(cat "$tmp/cut.err")"
+grep -q clock_nanosleep "$tmp/cut.txt" || fail "nothing was printed: $(head -n 5 "$tmp/cut.txt")"
+kill -CONT $server
+
 # Without the server: said, and no more.
 kill $server
 wait $server 2>/dev/null

@@ -7,6 +7,8 @@
 /* LINK: analyze/symbolize_pool.o analyze/say.o analyze/print.o */
 #include "symbolize_fixture.h"
 #include "symbolize.h"
+#include "symbolize_batch.h"
+#include "symbolize_pool.h"
 
 static const char schema[] =
 #include "schema.inc"
@@ -384,6 +386,42 @@ static void test_perf_map(void **state)
 	sqlite3_close(db);
 }
 
+/* Shown from the beginning, and never more than there is to do. */
+static void note_progress(void *arg, size_t done, size_t total)
+{
+	size_t *seen = arg;
+
+	assert_true(done <= total);
+	assert_int_equal(total, 2000);
+	assert_true(done >= seen[1]);
+	seen[0]++;
+	seen[1] = done;
+}
+
+static void test_progress(void **state)
+{
+	struct cw_source_places where = {0};
+	volatile sig_atomic_t cancel = 0;
+	size_t seen[2] = {0}, i;
+	struct cw_progress progress = {0, 1, note_progress, seen};
+	struct cw_module_identity identity = {.path = fx_path("shown")};
+	struct cw_batch b = {0};
+	struct cw_module_work *w;
+	uint64_t plain;
+
+	(void)state;
+	build("shown", "-pie -fPIE");
+	identity.build_id = fx_build_id("shown");
+	plain = truth("shown", "plain");
+	w = cw_batch_add(&b, 1, &identity);
+	for (i = 0; i < 2000; i++)
+		cw_batch_add_code(w)->file_offset = plain + (i & 1);
+	assert_int_equal(cw_symbolize_all(b.works, b.count, &where, &progress, &cancel), 0);
+	assert_true(seen[0] > 0);
+	assert_true(w->codes[0].count > 0);
+	cw_batch_free(&b);
+}
+
 static void test_cancel(void **state)
 {
 	sqlite3 *db = fx_db(schema);
@@ -434,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_cxx),
 		cmocka_unit_test(test_kernel),
 		cmocka_unit_test(test_perf_map),
+		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_not_wanted),
 	};
