@@ -79,9 +79,10 @@ static void print_module(struct cw_text *t, sqlite3_stmt *s)
 	cw_line_begin(t, 0, CW_BOLD, "%s", text_of(s, PATH));
 	if (strcmp(kind, "file") != 0 && !strstr(text_of(s, PATH), kind))
 		cw_field(t, CW_PLAIN, "[%s]", kind);
-	cw_field(t, CW_PLAIN, "%s addresses", cw_number(n, sqlite3_column_int64(s, FRAMES)));
-	cw_field(t, CW_PLAIN, "%s named", cw_number(n, sqlite3_column_int64(s, NAMED)));
-	cw_field(t, CW_PLAIN, "%s with lines", cw_number(n, sqlite3_column_int64(s, LINED)));
+	cw_field(t, CW_PLAIN, "%s addresses,", cw_number(n, sqlite3_column_int64(s, FRAMES)));
+	cw_field(t, CW_PLAIN, "%s named,", cw_number(n, sqlite3_column_int64(s, NAMED)));
+	cw_field(t, CW_PLAIN, "%s with lines%s", cw_number(n, sqlite3_column_int64(s, LINED)),
+		 sqlite3_column_int64(s, INLINED) ? "," : "");
 	if (sqlite3_column_int64(s, INLINED))
 		cw_field(t, CW_PLAIN, "%s with inlined functions",
 			 cw_number(n, sqlite3_column_int64(s, INLINED)));

@@ -64,10 +64,16 @@ expect 2 '--key x' "$db" --key x
 expect 2 '--color pink' "$db" --color pink
 expect 2 'async-hop' "$db" --async-hop a,9
 expect 2 'give the database' import "$db"
+expect 2 'give the file to write' archive "$db"
+expect 2 'give a capture' modules
+expect 2 'give none or full' "$db" --srcline some
+DEBUGINFOD_URLS= expect 2 'debuginfod: give a server' modules "$db" --debuginfod
+expect 1 'no capture file' archive "$db" -o "$dir/x"
+expect 1 'nofile.*No such file' archive "$dir/nofile" -o "$dir/x"
 expect 2 'one argument' sql "$db" select 1
 expect 1 'cannot be stitched again' "$db" --async-hop a,1,b,1
 expect 1 'database already' import "$db" -o "$dir/x.db"
-for command in '' report import sql; do
+for command in '' report import sql modules archive; do
 	"$analyze" $command --help >"$dir/out" 2>&1 && grep -q -i 'example' "$dir/out" ||
 		{ echo "$command --help: no examples"; failed=1; }
 done

@@ -35,6 +35,12 @@ for name in chains calls; do
 	compare $name.csv report "$dir/$name.db" --format csv
 done
 
+# Where names and lines come from: those that stacks show, and all.
+cat schema/*.sql $here/people.sql $here/modules.sql | sqlite3 "$dir/modules.db"
+compare modules.txt modules "$dir/modules.db"
+compare modules.jsonl modules "$dir/modules.db" --format jsonl
+compare modules.csv modules "$dir/modules.db" --format csv --all
+
 # Each filter lets through the chains that it should: their numbers.
 ids() { # "NUMBERS" ARGUMENTS...
 	local wanted=$1 got
