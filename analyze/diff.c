@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
 	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or html", 0},
 	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
 	{"min-change", OPT_MIN_CHANGE, "PERCENT", 0,
-	 "Name changes of at least PERCENT only (default: 5)", 0},
+	 "Name changes of at least PERCENT only (default: 5), and of a thousandth of the chain", 0},
 	{0},
 };
 

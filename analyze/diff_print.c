@@ -15,7 +15,7 @@ static const char schema[] =
 	"INTEGER,"
 	" mean_a INTEGER, count_b INTEGER, p50_b INTEGER, p95_b INTEGER, p99_b INTEGER,"
 	" mean_b INTEGER, effect REAL, p REAL, blocks INTEGER, untested TEXT, p_adjusted REAL,"
-	" change_ns INTEGER, change REAL, changed INTEGER, rank INTEGER)";
+	" change_ns INTEGER, change REAL, share REAL, changed INTEGER, rank INTEGER)";
 
 int cw_diff_begin(struct cw_diff *d)
 {
@@ -25,24 +25,27 @@ int cw_diff_begin(struct cw_diff *d)
 }
 
 /*
- * A change is one of the median; where both medians are the same (zeros, mostly), of the mean. What
- * stages themselves do comes before queues, which grow behind slow stages and shrink before them,
- * and both before what is less than a hundredth of the chain; then the greater change in ns.
+ * A change is one of the median; where both medians are the same (zeros, mostly), of the mean. One
+ * of less than a thousandth of the chain is not named: the run queue of an idle machine is never
+ * twice the same. What stages themselves do comes before queues, which grow behind slow stages and
+ * shrink before them, and both before what is less than a hundredth of the chain; then the greater
+ * change in ns.
  */
 static const char rank_sql[] =
 	"UPDATE result SET change_ns = CASE WHEN p50_a <> p50_b THEN p50_b - p50_a"
 	" ELSE mean_b - mean_a END;"
 	"UPDATE result SET change = 1.0 * change_ns / CASE WHEN p50_a <> p50_b THEN max(p50_a, 1)"
 	" ELSE max(mean_a, 1) END;"
-	"UPDATE result SET changed = coalesce(p_adjusted <= 0.05 AND abs(change) >= ?1"
+	"CREATE TABLE whole AS SELECT signature, max(p50_a) AS ns FROM result"
+	" WHERE component IN ('total', 'work') GROUP BY signature;"
+	"UPDATE result SET share = 1.0 * abs(change_ns) / max(1, (SELECT w.ns FROM whole w"
+	" WHERE w.signature = result.signature));"
+	"UPDATE result SET changed = coalesce(p_adjusted <= 0.05 AND abs(change) >= ?1 AND share "
+	">= 0.001"
 	" AND change_ns <> 0 AND (change_ns > 0) = (effect > 0.5), 0);"
 	"UPDATE result SET rank = r.place FROM (SELECT id, row_number() OVER (ORDER BY"
-	"  component = 'total', small, component = 'queue', abs(change_ns) DESC, component <> "
-	"'work', id)"
-	"  AS place FROM (SELECT r.*, abs(change_ns) < 0.01 * coalesce((SELECT t.p50_a FROM result "
-	"t"
-	"   WHERE t.signature = r.signature AND t.component = 'total'), 0) AS small FROM result r"
-	"   WHERE changed)) r WHERE r.id = result.id";
+	"  component = 'total', share < 0.01, component = 'queue', abs(change_ns) DESC,"
+	"  component <> 'work', id) AS place FROM result WHERE changed) r WHERE r.id = result.id";
 
 int cw_diff_rank(struct cw_diff *d)
 {
@@ -184,7 +187,8 @@ static const char rows_sql[] =
 	" 'source', source, 'target', target, 'component', component, 'changed',"
 	" json(CASE WHEN changed THEN 'true' ELSE 'false' END), 'rank', rank, 'change_ns', "
 	"change_ns,"
-	" 'change', change, 'p', p, 'p_adjusted', p_adjusted, 'effect', effect, 'blocks', blocks,"
+	" 'change', change, 'share', share, 'p', p, 'p_adjusted', p_adjusted, 'effect', effect, "
+	"'blocks', blocks,"
 	" 'untested', untested, 'count_a', count_a, 'count_b', count_b, 'p50_a_ns', p50_a, "
 	"'p50_b_ns',"
 	" p50_b, 'p95_a_ns', p95_a, 'p95_b_ns', p95_b, 'p99_a_ns', p99_a, 'p99_b_ns', p99_b,"

@@ -61,6 +61,13 @@ done
 expect "scripts in the page" "$(grep -c '<script' "$tmp/evil.html")" "$(grep -c '<script' "$tmp/diff.html")"
 grep -q 'u003c/script' "$tmp/evil.html" || fail "the hostile name is not there"
 
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -n "$chromium" ] && command -v node >/dev/null && [ -d "$build/browser/node_modules/axe-core" ]; then
+	CHROMIUM=$chromium node "$here/exports/diff.mjs" "$build/browser" "$tmp/diff.html" >"$tmp/page" 2>&1 || fail "page: $(cat "$tmp/page")"
+	grep -q 'submit_storage → write_result.*work' "$tmp/page" || fail "page: $(cat "$tmp/page")"
+	CHROMIUM=$chromium node "$here/exports/diff.mjs" "$build/browser" "$tmp/evil.html" >"$tmp/page" 2>&1 || fail "evil page: $(cat "$tmp/page")"
+fi
+
 # What cannot be compared is said.
 make_up short 103 1 20
 "$analyze" diff "$tmp/before.db" "$tmp/short.db" | grep -q 'few, fewer than 30' || fail "nothing is said of too few values"

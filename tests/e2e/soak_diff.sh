@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# diff on real pairs: two recordings of the same load, one after the other, raise an alarm in at most 1 of 20 pairs
+# (and what chance adds to that). Run by `make soak`, which sets SOAK; DIFF_PAIRS pairs of each workload.
+if [ -z "${SOAK:-}" ]; then
+	echo "only in make soak"
+	exit 77
+fi
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+pairs=${DIFF_PAIRS:-20}
+alarms=0 n=0
+
+compare() { # NAME
+	n=$((n + 1))
+	"$analyze" diff "$tmp/a.cwc" "$tmp/b.cwc" --no-symbols --format jsonl >"$tmp/jsonl" 2>/dev/null || fail "diff of pair $n"
+	grep -q '"p":[0-9]' "$tmp/jsonl" || fail "pair $n ($1): nothing was tested"
+	grep -q '"changed":true' "$tmp/jsonl" || return
+	alarms=$((alarms + 1))
+	echo "pair $n ($1): $(grep '"changed":true' "$tmp/jsonl" | head -n 3 | grep -o '"target.*"p_adjusted":[^,]*')"
+}
+
+for ((i = 0; i < pairs; i++)); do
+	for side in a b; do
+		record_exec $side trace_thread_pool_test --count 400 -- "${pool_hops[@]}" write_result
+	done
+	compare pool
+	for side in a b; do
+		record_exec $side trace_complex_async_test --count 60 -- --async-hop submit_decode_task,2,decode_request \
+			--async-hop submit_enrich_task,1,enrich_request --async-hop submit_persist_task,2,persist_result persist_result
+	done
+	compare complex
+done
+note "$alarms of $n real pairs of the same load raised an alarm"
+at_most "false alarms" $alarms $(awk -v n=$n 'BEGIN { print int(0.05 * n + 1.645 * sqrt(0.0475 * n) + 0.5) }')
+finish
