@@ -59,7 +59,11 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_opt,
 	.args_doc = "CAPTURE",
-	.doc = "Print the records of a capture in the order of the file, one JSON object a line.",
+	.doc = "Print the records of a capture in the order of the file, one JSON object a line."
+	       "\vExamples:\n"
+	       "  callweave-analyze dump trace.cwc\n"
+	       "  callweave-analyze dump trace.cwc --type probe_entry | jq .args\n"
+	       "  callweave-analyze dump --validate trace.cwc\n",
 };
 
 /* The header's keys and types, which are records too but stand outside the frames. */
