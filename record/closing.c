@@ -104,3 +104,34 @@ void cw_closing_left_out(const struct cw_modules *m, uint64_t max_bytes)
 			"callweave-analyze archive can add them later\n",
 			sum / 1024.0, max_bytes / 1024.0);
 }
+
+/* Does a point before this one lie in the same module? */
+static bool is_first_of_module(const struct cw_points *p, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (p->at[k].module_id == p->at[i].module_id)
+			return false;
+	return true;
+}
+
+void cw_closing_uncalled(const struct cw_points *p, const struct cw_modules *m)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (!cw_modules_was_mapped(m, p->at[i].module_id) && !p->at[i].called &&
+		    is_first_of_module(p, i))
+			cw_say("no traced process had %s mapped: its functions were not called",
+			       p->at[i].file->path);
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->at[i].called || !cw_modules_was_mapped(m, p->at[i].module_id))
+			continue;
+		if (n++ < MAX_NAMED)
+			cw_put(stderr, "%s%s", n == 1 ? "callweave-record: never called: " : ", ",
+			       p->at[i].name);
+	}
+	if (n > MAX_NAMED)
+		fprintf(stderr, " and %u more of %zu functions", n - MAX_NAMED, p->n);
+	if (n)
+		fputc('\n', stderr);
+}

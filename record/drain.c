@@ -101,6 +101,8 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 		break;
 	case CW_PROBE_ENTRY:
 		entry = (const void *)rec;
+		if (entry->probe_id < d->s.points->n)
+			d->s.points->at[entry->probe_id].called = true;
 		count_call(d, entry->probe_id, entry->tid, false);
 		break;
 	case CW_PROBE_RETURN:

@@ -28,6 +28,7 @@ struct module {
 	uint64_t start, end;
 	bool wanted;
 	bool no_fp;
+	bool mapped;       /* by a traced process, at some time */
 	bool done;         /* embedded, or found to be impossible */
 	uint64_t left_out; /* bytes that found no room */
 	uint32_t owner;    /* process of memory without a file, kernel-global; 0: of a file */
@@ -297,6 +298,17 @@ void cw_modtab_want(struct cw_modtab *t, uint32_t id)
 void cw_modtab_no_fp(struct cw_modtab *t, uint32_t id)
 {
 	t->modules[id - 1].no_fp = true;
+}
+
+void cw_modtab_map(struct cw_modtab *t, uint32_t id)
+{
+	if (id && id <= t->n)
+		t->modules[id - 1].mapped = true;
+}
+
+bool cw_modtab_was_mapped(const struct cw_modtab *t, uint32_t id)
+{
+	return id && id <= t->n && t->modules[id - 1].mapped;
 }
 
 const char *cw_modtab_without_fp(const struct cw_modtab *t, uint32_t *id)

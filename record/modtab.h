@@ -33,6 +33,10 @@ bool cw_modtab_is_memory(const struct cw_modtab *t, uint32_t id, uint32_t *pid);
 /* The module appeared in a stack: its symbols are wanted. */
 void cw_modtab_want(struct cw_modtab *t, uint32_t id);
 
+/* A traced process has the module mapped; and whether one ever had. */
+void cw_modtab_map(struct cw_modtab *t, uint32_t id);
+bool cw_modtab_was_mapped(const struct cw_modtab *t, uint32_t id);
+
 /* Functions of the module keep no frame pointers; and which modules that was said of, after *id. */
 void cw_modtab_no_fp(struct cw_modtab *t, uint32_t id);
 const char *cw_modtab_without_fp(const struct cw_modtab *t, uint32_t *id);

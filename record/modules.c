@@ -207,6 +207,7 @@ static int write_map(struct cw_modules *m, const struct cw_proc *p, const struct
 		.flags = e->flags,
 	};
 
+	cw_modtab_map(m->modtab, e->module_id);
 	return cw_writer_append(m->w, &rec.h);
 }
 
@@ -500,6 +501,11 @@ void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r)
 		if (e)
 			cw_modtab_want(m->modtab, e->module_id);
 	}
+}
+
+bool cw_modules_was_mapped(const struct cw_modules *m, uint32_t module_id)
+{
+	return cw_modtab_was_mapped(m->modtab, module_id);
 }
 
 const char *cw_modules_without_fp(const struct cw_modules *m, uint32_t *id)

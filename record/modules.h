@@ -65,6 +65,9 @@ void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r);
  */
 const char *cw_modules_without_fp(const struct cw_modules *m, uint32_t *id);
 
+/* Did a traced process ever have the module mapped, as far as is known? */
+bool cw_modules_was_mapped(const struct cw_modules *m, uint32_t module_id);
+
 /* What of modules' files goes into the capture; see cw_modtab_set_embed. Symbols, if not called. */
 void cw_modules_set_embed(struct cw_modules *m, enum cw_embed what, uint64_t max_bytes);
 const char *cw_modules_left_out(const struct cw_modules *m, uint32_t *id, uint64_t *size);

@@ -30,6 +30,7 @@ struct cw_point {
 	uint32_t module_id; /* set by cw_points_write */
 	bool ret;           /* wants a return probe */
 	bool last;          /* its calls are what --max-events counts */
+	bool called;        /* set while recording */
 };
 
 /* The index of a point is its probe id. A function has one in each program of the target. */
