@@ -28,7 +28,7 @@ missing_debs() {
 
 install_debs() {
 	local missing
-	[ "${1:-}" = --bench ] && debian+=(bpftrace)
+	[ "${1:-}" = --bench ] && debian+=(bpftrace gdb strace)
 	[ "${1:-}" = --vm ] && debian+=(qemu-system-x86 cpio)
 	if ! have_bpftool; then
 		if grep -qi '^ID=ubuntu' /etc/os-release; then
@@ -58,7 +58,7 @@ install_debs() {
 
 install_rpms() {
 	local missing
-	[ "${1:-}" = --bench ] && fedora+=(bpftrace perf)
+	[ "${1:-}" = --bench ] && fedora+=(bpftrace perf gdb strace)
 	missing=$(rpm -q "${fedora[@]}" 2>/dev/null | awk '/is not installed/ { print $2 }' | tr '\n' ' ' || true)
 	[ -n "$missing" ] || return 0
 	need_root "dnf install $missing"

@@ -59,11 +59,13 @@ static uint64_t call_six(uint64_t x)
 static const struct {
 	const char *name;
 	uint64_t (*call)(uint64_t);
+	int depth; /* frames below main's */
 } functions[] = {
-	{"hit", hit},
-	{"six", call_six},
-	{"begins_push", begins_push},
-	{"begins_endbr", begins_endbr},
+	{"hit", hit, 0},
+	{"deep", hit, 18},
+	{"six", call_six, 0},
+	{"begins_push", begins_push, 0},
+	{"begins_endbr", begins_endbr, 0},
 };
 
 static uint64_t hit_many(uint64_t (*call)(uint64_t), uint64_t x)
@@ -76,17 +78,28 @@ static uint64_t hit_many(uint64_t (*call)(uint64_t), uint64_t x)
 	return x;
 }
 
+static __attribute__((noinline)) uint64_t from_depth(int depth, uint64_t (*call)(uint64_t),
+						     uint64_t x)
+{
+	x = depth > 0 ? from_depth(depth - 1, call, x) : hit_many(call, x);
+	__asm__ volatile("" : "+r"(x));
+	return x;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 3 ? argv[3] : "hit";
 	double rate = argc > 4 ? strtod(argv[4], NULL) : 0;
 	uint64_t (*call)(uint64_t) = NULL;
+	int depth = 0;
 	uint64_t begin, end, calls = 0, x = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (!strcmp(functions[i].name, name))
+		if (!strcmp(functions[i].name, name)) {
 			call = functions[i].call;
+			depth = functions[i].depth;
+		}
 	if (argc < 3 || !call) {
 		fprintf(stderr, "usage: hits START_FILE SECONDS [FUNCTION [CALLS_A_SECOND]]\n");
 		return 2;
@@ -95,7 +108,7 @@ int main(int argc, char **argv)
 	begin = now_ns();
 	end = begin + (uint64_t)(strtod(argv[2], NULL) * 1e9);
 	do {
-		x = hit_many(call, x);
+		x = from_depth(depth, call, x);
 		calls += BATCH;
 		while (rate > 0 && (double)(now_ns() - begin) * rate < (double)calls * 1e9)
 			;

@@ -22,6 +22,7 @@ hit_perf_stack() { start_perf_events -g -e "$perf_event:hit"; }
 hit_perf_return() { start_perf_events -e "$perf_event:hit" -e "$perf_event:back*"; }
 hit_perf_args() { start_perf_events -e "$perf_event:six"; }
 hit_empty_entry() { start_empty hit; }
+hit_callweave_deep() { start_callweave hit; }
 hit_callweave_push() { start_callweave --stack none begins_push; }
 hit_callweave_endbr() { start_callweave --stack none begins_endbr; }
 
@@ -32,11 +33,19 @@ start_empty() { # FUNCTION
 	wait_until "$measure_pid" grep -q ready "$tmp/tracer.log"
 }
 
+# What a hit takes in the file.
+bytes_a_hit() { # KIND ROUND
+	local events lost bytes payload
+	read -r events lost bytes payload < <(closing_line "$tmp/tracer.log") || return
+	sample "hits.bytes.$1" "$2" "$(quotient $((bytes - payload)) "$events")"
+}
+
 one_hit() { # TOOL KIND ROUND FUNCTION
 	[ -e "$tmp/failed.hits.$1.$2" ] && return
 	progress "hits: round $3 of $rounds, $1, $2"
 	if traced "hit_$1_$2" "$hits" "$tmp/go" 0.3 "$4"; then
 		sample "hits.$1.$2" "$3" "$(target_says ns)"
+		[ "$1" != callweave ] || bytes_a_hit "$2" "$3"
 	else
 		last_words "$tmp/tracer.log" >"$tmp/failed.hits.$1.$2"
 	fi
@@ -75,6 +84,7 @@ section_hits() {
 			one_hit "$tool" args "$round" six
 		done
 		one_hit empty entry "$round" hit
+		one_hit callweave deep "$round" deep
 		one_hit callweave push "$round" begins_push
 		one_hit callweave endbr "$round" begins_endbr
 	done
@@ -84,6 +94,8 @@ section_hits() {
 	hit_rows return "one hit: entry and return" "bpftrace, counted" "perf record"
 	hit_rows args "one hit: six arguments kept" "bpftrace, printed" "perf record"
 	hit_row hits.floor "one hit: entry, with its arguments" entry empty "an empty BPF program"
+	[ -e "$tmp/failed.hits.callweave.deep" ] || row hits.deep "bytes of a hit with a stack of 20 frames, the same each time" \
+		"$(median hits.bytes.deep)" bytes "without stacks" "$(median hits.bytes.entry)" "" "<= 16"
 	if [ -e "$tmp/failed.hits.callweave.endbr" ]; then
 		failed hits.endbr "one hit: function with endbr64" "$(cat "$tmp/failed.hits.callweave.endbr")"
 	else
