@@ -15,6 +15,7 @@
 #include "resolve.h"
 #include "ringpos.h"
 #include "rotate.h"
+#include "slowcalls.h"
 #include "tracked.h"
 
 #define TICK_MS       20
@@ -27,7 +28,7 @@
 #define REST_PAUSE_NS 5000000l
 #define OPEN_CALLS    4096u
 
-enum { ON_RING, ON_SIGNAL, ON_EXIT, ON_OUTPUT };
+enum { ON_RING, ON_SIGNAL, ON_EXIT, ON_OUTPUT, ON_USER };
 
 struct cw_drain {
 	struct cw_drain_setup s;
@@ -35,6 +36,9 @@ struct cw_drain {
 	struct cw_ringpos ringpos;
 	struct cw_tracked *tracked;
 	struct cw_rotation rotation;
+	struct cw_slowcalls *slow;
+	enum { KEEP, WANTED, COMING } kept; /* what becomes of the last seconds in memory */
+	uint64_t not_before;                /* when they may be wanted again because of a call */
 	int epoll;
 	uint64_t counted;               /* calls of the last function */
 	uint64_t received, thrown_away; /* records out of the ring */
@@ -104,10 +108,14 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 		if (entry->probe_id < d->s.points->n)
 			d->s.points->at[entry->probe_id].called = true;
 		count_call(d, entry->probe_id, entry->tid, false);
+		if (d->slow)
+			cw_slowcalls_entry(d->slow, entry);
 		break;
 	case CW_PROBE_RETURN:
 		ret = (const void *)rec;
 		count_call(d, ret->probe_id, ret->tid, true);
+		if (d->slow && cw_slowcalls_return(d->slow, ret) && rec->ts >= d->not_before)
+			d->kept = WANTED;
 		break;
 	}
 }
@@ -176,7 +184,16 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 	}
 	cw_ringpos_map(&d->ringpos, cw_probes_ring_fd(s->probes));
 	/* A pipe tells when its reader is gone; a file does not take part in this. */
-	watch_fd(d, s->segments->out.fd, ON_OUTPUT, 0);
+	if (!s->segments->flight)
+		watch_fd(d, s->segments->out.fd, ON_OUTPUT, 0);
+	watch_fd(d, s->user_fd, ON_USER, EPOLLIN);
+	if (s->flight_when) {
+		d->slow = cw_slowcalls_new(s->points, s->flight_when, s->flight_limit_ns);
+		if (!d->slow) {
+			cw_drain_free(d);
+			return NULL;
+		}
+	}
 	d->tracked = cw_tracked_new(s->modules, s->probes, s->target);
 	if (!d->tracked) {
 		cw_drain_free(d);
@@ -241,6 +258,34 @@ static int check_size(struct cw_drain *d, char *err)
 	return 0;
 }
 
+/*
+ * What is kept is wanted: the present piece is closed first, as it holds what happened last. Slow
+ * calls that come in a row want nothing more for a whole span.
+ */
+static int serve_kept(struct cw_drain *d, uint64_t now, char *err)
+{
+	char text[128];
+	int n, rc;
+
+	if (d->kept == WANTED && !d->rotation.until) {
+		d->kept = COMING;
+		d->not_before = now + d->s.segments->o->flight_ns;
+		d->next_embed = now + POLL_NS;
+		rc = cw_rotate_begin(&d->rotation, err);
+		return rc;
+	}
+	if (d->kept != COMING || d->rotation.until)
+		return 0;
+	d->kept = KEEP;
+	n = cw_segments_write_kept(d->s.segments, err);
+	if (n < 0)
+		return n;
+	snprintf(text, sizeof(text), "wrote the last %.1f s into %d files; recording goes on",
+		 (double)d->s.segments->o->flight_ns / 1e9, n);
+	d->s.say(text);
+	return 0;
+}
+
 static int tick(struct cw_writer *w, uint64_t now)
 {
 	int rc = w ? cw_writer_tick(w, now) : 0;
@@ -267,6 +312,8 @@ static int periodic(struct cw_drain *d, uint64_t now, char *err)
 	if (!rc)
 		rc = cw_rotate_poll(&d->rotation, now, err);
 	if (!rc)
+		rc = serve_kept(d, now, err);
+	if (!rc)
 		rc = check_size(d, err);
 	if (!rc)
 		rc = tick(d->s.segments->old, now);
@@ -284,6 +331,14 @@ static int carry(struct cw_drain *d)
 	return rc < 0 && !d->paused ? rc : 0;
 }
 
+static void ask_for_kept(struct cw_drain *d)
+{
+	uint64_t n;
+
+	if (read(d->s.user_fd, &n, sizeof(n)) == sizeof(n))
+		d->kept = WANTED;
+}
+
 int cw_drain_run(struct cw_drain *d, char *err)
 {
 	struct epoll_event ev[4];
@@ -298,6 +353,8 @@ int cw_drain_run(struct cw_drain *d, char *err)
 				reason = CW_END_SIGNAL;
 			else if (ev[i].data.u32 == ON_OUTPUT)
 				return -EPIPE;
+			else if (ev[i].data.u32 == ON_USER)
+				ask_for_kept(d);
 			else if (ev[i].data.u32 == ON_EXIT)
 				all_gone = !--d->running;
 		}
@@ -360,5 +417,6 @@ void cw_drain_free(struct cw_drain *d)
 	if (d->epoll >= 0)
 		close(d->epoll);
 	cw_tracked_free(d->tracked);
+	cw_slowcalls_free(d->slow);
 	free(d);
 }

@@ -80,7 +80,7 @@ static void add_cmdline(struct cw_header_keys *m, int argc, char **argv)
 }
 
 struct cw_header_keys *cw_header_keys_new(int argc, char **argv, const char *capture_id,
-					  uint32_t segment)
+					  uint32_t segment, bool flight)
 {
 	struct cw_header_keys *m = calloc(1, sizeof(*m));
 	struct utsname u;
@@ -91,6 +91,8 @@ struct cw_header_keys *cw_header_keys_new(int argc, char **argv, const char *cap
 	add(m, "capture_id", "%s", capture_id);
 	if (segment)
 		add(m, "segment", "%u", segment);
+	if (flight)
+		add(m, "flight", "1");
 	uname(&u);
 	add(m, "host", "%s", u.nodename);
 	add(m, "kernel", "%s %s", u.release, u.version);

@@ -13,7 +13,7 @@
 #include "interrupt.h"
 
 static volatile sig_atomic_t next_kills, child_group;
-static int event_fd = -1;
+static int event_fd = -1, user_fd = -1;
 
 static void die(int sig)
 {
@@ -57,6 +57,28 @@ int cw_interrupt_init(void)
 			return -errno;
 	}
 	return event_fd;
+}
+
+static void on_user(int sig)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	(void)sig;
+	if (write(user_fd, &one, sizeof(one)) < 0)
+		errno = 0; /* as many are waiting as can be counted */
+	errno = saved;
+}
+
+int cw_interrupt_user(void)
+{
+	struct sigaction act = {.sa_handler = on_user, .sa_flags = SA_RESTART};
+
+	user_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (user_fd < 0)
+		return -errno;
+	sigemptyset(&act.sa_mask);
+	return sigaction(SIGUSR1, &act, NULL) ? -errno : user_fd;
 }
 
 void cw_interrupt_child(pid_t group)

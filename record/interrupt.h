@@ -11,6 +11,8 @@
  * whatever it is stuck.
  */
 int cw_interrupt_init(void);
+/* Take SIGUSR1, too. Returns an eventfd that counts them, or a negative errno. */
+int cw_interrupt_user(void);
 /* A process group that is killed with the program; 0: none. */
 void cw_interrupt_child(pid_t group);
 /* The recording is over: the next signal is a second one. */

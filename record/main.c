@@ -41,7 +41,7 @@ struct recording {
 	struct cw_losses *losses;
 	struct cw_drain *drain;
 	char *plan_yaml;
-	int signal_fd;
+	int signal_fd, user_fd;
 	int reason; /* enum cw_end_reason, or a negative errno */
 	char err[CW_ERR];
 };
@@ -59,7 +59,11 @@ static void say(const char *text)
 static int step_signals(struct recording *r)
 {
 	r->signal_fd = cw_interrupt_init();
-	return r->signal_fd < 0 ? r->signal_fd : 0;
+	if (r->signal_fd >= 0 && r->opt.flight_ns)
+		r->user_fd = cw_interrupt_user();
+	return r->signal_fd < 0                     ? r->signal_fd
+	       : r->opt.flight_ns && r->user_fd < 0 ? r->user_fd
+						    : 0;
 }
 
 static int step_privilege(struct recording *r)
@@ -106,7 +110,7 @@ static int step_writer(struct recording *r)
 	if (!r->plan_yaml || !r->modules || !r->losses)
 		return -ENOMEM;
 	cw_modules_set_embed(r->modules, r->opt.embed, r->opt.embed_max);
-	if (r->opt.segments) {
+	if (r->opt.segments || r->opt.flight_ns) {
 		cw_modules_keep_files(r->modules);
 		rc = cw_losses_count_files(r->losses);
 	}
@@ -142,6 +146,17 @@ static int step_attach(struct recording *r)
 	return rc;
 }
 
+static void say_recording(const struct recording *r)
+{
+	if (r->opt.flight_ns)
+		cw_say("recording the last %.1f s into memory; kill -USR1 %d writes them; stop "
+		       "with "
+		       "Ctrl-C",
+		       (double)r->opt.flight_ns / 1e9, (int)getpid());
+	else
+		cw_say("recording into %s; stop with Ctrl-C", r->segments.path);
+}
+
 static int step_run(struct recording *r)
 {
 	struct cw_drain_setup s = {
@@ -155,6 +170,10 @@ static int step_run(struct recording *r)
 		.max_events = r->opt.plan->filters.max_events,
 		.duration_ns = r->opt.plan->filters.duration_ns,
 		.signal_fd = r->signal_fd,
+		.user_fd = r->user_fd,
+		.flight_when = r->opt.flight_when,
+		.flight_limit_ns = r->opt.flight_limit_ns,
+		.say = say,
 		.warn = warn,
 	};
 	int rc;
@@ -162,14 +181,14 @@ static int step_run(struct recording *r)
 	r->drain = cw_drain_new(&s, r->err);
 	if (!r->drain)
 		return -ENOMEM;
-	rc = cw_drop_privileges(r->target.child, r->opt.segments, r->err);
+	rc = cw_drop_privileges(r->target.child, r->opt.segments || r->opt.flight_ns, r->err);
 	if (rc)
 		return rc;
 	rc = r->target.child ? cw_child_go(r->target.child, r->err) : 0;
 	if (rc)
 		return rc;
 	if (!r->opt.quiet && strcmp(r->opt.output, "-") != 0)
-		cw_say("recording into %s; stop with Ctrl-C", r->segments.path);
+		say_recording(r);
 	r->reason = cw_drain_run(r->drain, r->err);
 	return 0;
 }
@@ -191,6 +210,8 @@ static int step_finish(struct recording *r)
 		rc = cw_losses_finish(r->losses);
 	if (!rc)
 		rc = cw_segments_finish(&r->segments, r->reason, r->err);
+	if (!rc && r->segments.flight && cw_segments_write_kept(&r->segments, r->err) < 0)
+		rc = -EIO;
 	st = cw_segments_stats(&r->segments);
 	if (!r->opt.quiet && rc != -EPIPE)
 		cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses, &st);
@@ -244,7 +265,7 @@ static bool reader_left(const struct recording *r, int rc)
 
 int main(int argc, char **argv)
 {
-	struct recording r = {.argc = argc, .argv = argv, .signal_fd = -1};
+	struct recording r = {.argc = argc, .argv = argv, .signal_fd = -1, .user_fd = -1};
 	size_t i;
 	int rc = 0;
 

@@ -32,6 +32,8 @@ const char cw_option_doc[] =
 	"      start the program once everything is in place\n"
 	"  callweave-record -p 1234 --max-size 256M --rotate 8 -o trace.cwc handle_request\n"
 	"      at most eight files, trace.0001.cwc and so on\n"
+	"  callweave-record -p 1234 --flight 30 --flight-when handle_request,250 handle_request\n"
+	"      what happened in the 30 s before a slow call, and nothing else on disk\n"
 	"  callweave-record -p 1234 -o - f | callweave-analyze follow -\n"
 	"      watch while recording\n"
 	"  callweave-record --check\n"
@@ -98,6 +100,13 @@ const struct argp_option cw_option_table[] = {
 	 3},
 	{"rotate", OPT_ROTATE, "N", 0, "go on in up to N files of --max-size, FILE.0001.cwc ...",
 	 3},
+	{"flight", OPT_FLIGHT, "SECONDS", 0,
+	 "keep the last SECONDS in memory (256M, or --max-size); write them, into FILE.0001.cwc "
+	 "..., "
+	 "on SIGUSR1 and at the end",
+	 3},
+	{"flight-when", OPT_FLIGHT_WHEN, "FUNCTION,MS", 0,
+	 "and when a call of FUNCTION took MS or longer", 3},
 	{"ring-size", OPT_RING, "BYTES", 0, "buffer between kernel and recorder, with K or M (16M)",
 	 3},
 	{"output", 'o', "FILE", 0, "capture file, - for standard output (callweave.cwc)", 3},

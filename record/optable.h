@@ -38,7 +38,9 @@ enum cw_option_key {
 	OPT_MIN_WORK,
 	OPT_FIND_SYMBOL,
 	OPT_CHECK_CONFIG,
-	OPT_CHECK
+	OPT_CHECK,
+	OPT_FLIGHT,
+	OPT_FLIGHT_WHEN
 };
 
 extern const struct argp_option cw_option_table[];

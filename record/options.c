@@ -140,6 +140,37 @@ static void add_source_hop(struct argp_state *st, struct parse *p)
 	h->target_module = f->module ? strdup(f->module) : NULL;
 }
 
+/* FUNCTION,MS: the function's name may hold commas, the last one counts. */
+static void set_flight_when(const struct argp_state *st, struct cw_options *o, const char *arg)
+{
+	const char *comma = strrchr(arg, ',');
+
+	if (!comma || comma == arg)
+		argp_error(st,
+			   "--flight-when takes FUNCTION,MS, such as handle_request,250, not '%s'",
+			   arg);
+	free(o->flight_when);
+	o->flight_when = comma ? strndup(arg, (size_t)(comma - arg)) : NULL;
+	o->flight_limit_ns = comma ? cw_value_scaled(st, "--flight-when", comma + 1, 1e6) : 0;
+}
+
+/* Its calls must be recorded. */
+static void check_flight_when(struct argp_state *st, const struct cw_options *o)
+{
+	const struct cw_plan *p = o->plan;
+	bool known = false;
+
+	if (!o->flight_when)
+		return;
+	for (size_t i = 0; i < p->nfuncs; i++)
+		known |= p->funcs[i].name && !strcmp(p->funcs[i].name, o->flight_when);
+	if (!known)
+		argp_error(st,
+			   "--flight-when: '%s' is none of the functions to record: name it after "
+			   "the options, too",
+			   o->flight_when);
+}
+
 /* ---- checking -------------------------------------------------------------------------------- */
 
 static void check_target(struct argp_state *st, const struct cw_options *o)
@@ -158,6 +189,13 @@ static void check_target(struct argp_state *st, const struct cw_options *o)
 
 static void check_output(struct argp_state *st, const struct cw_options *o)
 {
+	if (o->flight_ns && o->segments)
+		argp_error(st, "--flight and --rotate do not go together: --flight forgets what is "
+			       "old");
+	if (o->flight_ns && !strcmp(o->output, "-"))
+		argp_error(st, "--flight writes files: give -o FILE, not -");
+	if (o->flight_when && !o->flight_ns)
+		argp_error(st, "--flight-when needs --flight SECONDS: how much to keep in memory");
 	if (o->segments && !o->max_bytes)
 		argp_error(st, "--rotate needs --max-size BYTES, the size of each file");
 	if (o->segments && !strcmp(o->output, "-"))
@@ -211,8 +249,10 @@ static void finish_recording(struct argp_state *st, struct parse *p)
 	apply_module(st, p);
 	if (!o->plan->nfuncs && !o->plan->nhops)
 		argp_error(st, "which function? Name one, or a handoff with --async-hop");
+	o->plan->time |= o->flight_when != NULL; /* its returns are needed */
 	if (cw_plan_finish(o->plan, err))
 		argp_error(st, "%s", err);
+	check_flight_when(st, o);
 }
 
 static void finish(struct argp_state *st, struct parse *p)
@@ -338,6 +378,12 @@ static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_ROTATE:
 		o->segments = cw_value_count(st, "--rotate", arg, MAX_SEGMENTS);
+		return 0;
+	case OPT_FLIGHT:
+		o->flight_ns = cw_value_scaled(st, "--flight", arg, 1e9);
+		return 0;
+	case OPT_FLIGHT_WHEN:
+		set_flight_when(st, o, arg);
 		return 0;
 	case OPT_FIND_SYMBOL:
 		o->find_symbol = arg;
@@ -490,5 +536,6 @@ void cw_options_free(struct cw_options *o)
 	cw_plan_free(o->plan);
 	free(o->pids);
 	free(o->exec_argv);
+	free(o->flight_when);
 	memset(o, 0, sizeof(*o));
 }

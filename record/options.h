@@ -28,8 +28,12 @@ struct cw_options {
 	bool check; /* say what can be recorded here */
 
 	const char *output;
-	uint64_t ring_bytes;  /* a power of two times the page size */
-	uint64_t max_bytes;   /* of a capture file; 0: no limit */
+	uint64_t ring_bytes; /* a power of two times the page size */
+	uint64_t max_bytes;  /* of a capture file; 0: no limit */
+	uint64_t flight_ns;  /* keep this much of the end in memory; 0: write all */
+	char *flight_when; /* name of a function whose slow calls have it written, malloc'ed; NULL:
+			      none */
+	uint64_t flight_limit_ns; /* what is slow */
 	uint32_t segments;    /* files to go on in, each of max_bytes; 0: one file, output itself */
 	uint32_t stack_bytes; /* of each distinct user stack to save; 0: frame pointers do */
 	enum cw_embed embed;  /* what of modules' files goes into the capture */

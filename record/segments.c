@@ -10,7 +10,8 @@
 #include "resolve.h"
 #include "segments.h"
 
-#define RESERVE (512u << 10) /* for what is still to come when a file is found full */
+#define RESERVE      (512u << 10) /* for what is still to come when a file is found full */
+#define FLIGHT_BYTES (256u << 20) /* of memory, when --max-size says nothing */
 
 static int say_failed(const char *path, int rc, char *err)
 {
@@ -31,11 +32,29 @@ static char *segment_path(const char *output, uint32_t number)
 	return path;
 }
 
+static uint64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
 static int open_file(struct cw_segments *s, uint32_t number, char *err)
 {
 	char *path = number ? segment_path(s->o->output, number) : strdup(s->o->output);
-	struct cw_output out;
-	int rc = path ? cw_output_open(&out, path, err) : -ENOMEM;
+	struct cw_output out = {.fd = -1, .path = path};
+	int rc = path ? 0 : -ENOMEM;
+
+	if (!rc && s->flight) {
+		out.fd = cw_flight_open();
+		rc = out.fd < 0 ? out.fd : 0;
+		if (rc)
+			snprintf(err, CW_ERR, "cannot keep the recording in memory: %s",
+				 strerror(-rc));
+	} else if (!rc) {
+		rc = cw_output_open(&out, path, err);
+	}
 
 	if (rc) {
 		free(path);
@@ -48,6 +67,7 @@ static int open_file(struct cw_segments *s, uint32_t number, char *err)
 		s->first_path = path;
 	s->out = out;
 	s->number = number;
+	s->began = mono_ns();
 	return 0;
 }
 
@@ -71,13 +91,18 @@ int cw_segments_open(struct cw_segments *s, const struct cw_options *o, int argc
 	s->argv = argv;
 	s->out.fd = s->old_out.fd = -1;
 	make_id(s->capture_id);
-	return open_file(s, o->segments ? 1 : 0, err);
+	if (o->flight_ns) {
+		s->flight = cw_flight_new(o->flight_ns, o->max_bytes ? o->max_bytes : FLIGHT_BYTES);
+		if (!s->flight)
+			return -ENOMEM;
+	}
+	return open_file(s, o->segments || o->flight_ns ? 1 : 0, err);
 }
 
 int cw_segments_begin(struct cw_segments *s, char *err)
 {
 	struct cw_header_keys *keys =
-		cw_header_keys_new(s->argc, s->argv, s->capture_id, s->number);
+		cw_header_keys_new(s->argc, s->argv, s->capture_id, s->number, s->flight);
 	int rc = keys ? cw_output_begin(&s->out) : -ENOMEM;
 
 	if (!rc)
@@ -88,7 +113,7 @@ int cw_segments_begin(struct cw_segments *s, char *err)
 
 bool cw_segments_more(const struct cw_segments *s)
 {
-	return s->number && s->number < s->o->segments;
+	return s->flight || (s->number && s->number < s->o->segments);
 }
 
 /* What waits for compression counts as if it compressed like what came before. */
@@ -104,6 +129,8 @@ bool cw_segments_full(const struct cw_segments *s, uint64_t coming)
 	uint64_t max = s->o->max_bytes;
 	struct cw_writer_stats st;
 
+	if (s->flight)
+		return mono_ns() - s->began >= cw_flight_piece_ns(s->flight);
 	if (!max)
 		return false;
 	cw_writer_get_stats(s->w, &st);
@@ -118,6 +145,7 @@ int cw_segments_next(struct cw_segments *s, char *err)
 
 	s->old = s->w;
 	s->old_out = s->out;
+	s->old_began = s->began;
 	s->w = NULL;
 	s->out.fd = -1;
 	rc = open_file(s, s->number + 1, err);
@@ -156,8 +184,22 @@ static void add_stats(struct cw_writer_stats *sum, const struct cw_writer *w)
 	sum->frames += st.frames;
 }
 
+/* A finished file in memory is kept, any other one closed. */
+static int put_away(struct cw_segments *s, struct cw_output *out, uint32_t number, uint64_t began)
+{
+	int rc;
+
+	if (!s->flight)
+		return cw_output_close(out, false);
+	rc = cw_flight_keep(s->flight, out->fd, number, began, mono_ns());
+	if (!rc)
+		out->fd = -1;
+	return rc;
+}
+
 static int finish(struct cw_segments *s, struct cw_writer **w, struct cw_output *out, int reason)
 {
+	bool present = out == &s->out;
 	int rc = append_end(*w, reason);
 
 	if (!rc)
@@ -167,7 +209,8 @@ static int finish(struct cw_segments *s, struct cw_writer **w, struct cw_output 
 	add_stats(&s->before, *w);
 	cw_writer_free(*w);
 	*w = NULL;
-	return cw_output_close(out, false);
+	return put_away(s, out, present ? s->number : s->number - 1,
+			present ? s->began : s->old_began);
 }
 
 int cw_segments_finish_old(struct cw_segments *s, char *err)
@@ -184,8 +227,20 @@ int cw_segments_finish(struct cw_segments *s, int reason, char *err)
 	return rc ? say_failed(s->path, rc, err) : 0;
 }
 
+static char *kept_path(void *arg, uint32_t number)
+{
+	return segment_path(arg, number);
+}
+
+int cw_segments_write_kept(struct cw_segments *s, char *err)
+{
+	return cw_flight_write(s->flight, kept_path, (void *)s->o->output, err);
+}
+
 const char *cw_segments_name(const struct cw_segments *s, char *buf, size_t size)
 {
+	if (s->flight)
+		return s->o->output;
 	if (s->number < 2)
 		return s->path;
 	snprintf(buf, size, "%s to %s", s->first_path, s->path);
@@ -208,7 +263,9 @@ void cw_segments_close(struct cw_segments *s, bool discard)
 	cw_writer_free(s->old);
 	cw_writer_free(s->w);
 	cw_output_close(&s->old_out, false);
-	cw_output_close(&s->out, discard);
+	cw_output_close(&s->out, discard && !s->flight);
+	cw_flight_free(s->flight);
+	s->flight = NULL;
 	if (s->path != s->first_path)
 		free(s->path);
 	free(s->first_path);

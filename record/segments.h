@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "capture.h"
+#include "flight.h"
 #include "options.h"
 #include "output.h"
 
@@ -21,8 +22,10 @@ struct cw_segments {
 	char capture_id[33];
 	uint32_t number; /* of the present file, from 1; 0 when there is but one, --output itself */
 	struct cw_output out, old_out;
-	struct cw_writer *w, *old;     /* old is NULL but while files change */
-	char *path, *first_path;       /* malloc'ed */
+	struct cw_writer *w, *old; /* old is NULL but while files change */
+	char *path, *first_path;   /* malloc'ed */
+	struct cw_flight *flight;  /* keeps finished files in memory; NULL: they are written */
+	uint64_t began, old_began; /* when the present and the old file were, CLOCK_MONOTONIC ns */
 	struct cw_writer_stats before; /* of the files that are finished */
 };
 
@@ -44,6 +47,12 @@ int cw_segments_next(struct cw_segments *s, char *err);
 /* Finish the old file, or the present one, for this reason (enum cw_end_reason). */
 int cw_segments_finish_old(struct cw_segments *s, char *err);
 int cw_segments_finish(struct cw_segments *s, int reason, char *err);
+
+/*
+ * Write the files that --flight keeps and that were not written yet. Returns their number or a
+ * negative errno.
+ */
+int cw_segments_write_kept(struct cw_segments *s, char *err);
 
 /* What the recording is called: the file, or the first and the last; buf or a string of s. */
 const char *cw_segments_name(const struct cw_segments *s, char *buf, size_t size);

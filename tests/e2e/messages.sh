@@ -89,6 +89,12 @@ says 2 'max-size takes.*64K' "$record" -p $target --max-size 1K f
 says 2 'rotate needs --max-size' "$record" -p $target --rotate 3 f
 says 2 'rotate takes.*0' "$record" -p $target --max-size 1M --rotate 0 f
 says 2 'rotate makes several files' "$record" -p $target --max-size 1M --rotate 3 -o - f
+says 2 'flight takes.*0' "$record" -p $target --flight 0 f
+says 2 'flight writes files' "$record" -p $target --flight 3 -o - f
+says 2 'flight and --rotate do not go together' "$record" -p $target --flight 3 --max-size 1M --rotate 3 f
+says 2 'flight-when needs --flight' "$record" -p $target --flight-when f,3 f
+says 2 'flight-when takes FUNCTION,MS' "$record" -p $target --flight 3 --flight-when f f
+says 2 "'g' is none of the functions" "$record" -p $target --flight 3 --flight-when g,3 f
 says 2 'stack takes' "$record" -p $target --stack some f
 says 2 'embed takes' "$record" -p $target --embed some f
 says 2 'embed-max takes' "$record" -p $target --embed-max 3 f
