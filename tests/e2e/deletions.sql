@@ -40,6 +40,9 @@ SELECT 'WRONG: chains without a flag from whose time an event was deleted',
 	(SELECT count(*) FROM main.path p WHERE p.flags = '' AND EXISTS (SELECT 1 FROM main.loss l
 		WHERE l.ts BETWEEN p.start_ts AND p.end_ts AND l.reason = 'deleted'
 			AND (l.kind GLOB 'probe_*' OR l.kind GLOB 'sched_*')));
+SELECT 'WRONG: handoffs called exact over whose time an entry was deleted',
+	(SELECT count(*) FROM main.edge e WHERE e.evidence NOT GLOB '*loss*' AND EXISTS (SELECT 1 FROM main.loss l
+		WHERE l.ts BETWEEN e.src_ts AND e.dst_ts AND l.reason = 'deleted' AND l.kind = 'probe_entry'));
 SELECT 'WRONG: nothing was counted as lost', (SELECT count(*) = 0 FROM main.loss);
 SELECT 'unflagged chains and calls', (SELECT count(*) FROM main.path WHERE flags = '')
 	+ (SELECT count(*) FROM main.slice WHERE NOT touched_by_loss);
