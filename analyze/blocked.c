@@ -154,16 +154,26 @@ static int print_json(sqlite3 *db, sqlite3_stmt *s, FILE *out)
 	return 0;
 }
 
+int cw_blocked_collect(sqlite3 *db)
+{
+	return cw_exec(db, collect);
+}
+
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out)
+{
+	int err = cw_blocked_collect(db);
+
+	return err ? err : cw_blocked_print_collected(db, format, top, out);
+}
+
+int cw_blocked_print_collected(sqlite3 *db, enum cw_format format, unsigned top, FILE *out)
 {
 	bool json = format == CW_FORMAT_JSONL;
 	sqlite3_stmt *s = NULL;
 	struct cw_text t;
-	int err = cw_exec(db, collect);
+	int err = 0;
 	long rows;
 
-	if (err)
-		return err;
 	if (format == CW_FORMAT_TEXT) {
 		cw_text_init(&t, out, CW_COLOR_AUTO);
 		return print_text(db, &t, top);

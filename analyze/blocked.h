@@ -16,4 +16,8 @@
  */
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out);
 
+/* The same in two steps: what is printed later is what was in the database at the first. */
+int cw_blocked_collect(sqlite3 *db);
+int cw_blocked_print_collected(sqlite3 *db, enum cw_format format, unsigned top, FILE *out);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "blocked.h"
 #include "calls.h"
 #include "capture.h"
 #include "commands.h"
@@ -19,11 +20,12 @@
 #include "say.h"
 #include "symbolize.h"
 
-#define TICK_NS  200000000ull /* of the events' time, between two looks at the database */
-#define SECOND   1000000000ull
-#define WAIT_MS  100u  /* for records, before the time is looked at */
-#define QUIET_MS 1000u /* nothing came: nothing is under way that must go before */
-#define END_MS   2000u /* after Ctrl-C, for the recorder that got it, too */
+#define TICK_NS       200000000ull /* of the events' time, between two looks at the database */
+#define SECOND        1000000000ull
+#define WAIT_MS       100u  /* for records, before the time is looked at */
+#define QUIET_MS      1000u /* nothing came: nothing is under way that must go before */
+#define SHOWN_REASONS 3     /* of each hop and function, at the end */
+#define END_MS        2000u /* after Ctrl-C, for the recorder that got it, too */
 
 struct follow {
 	struct cw_input input;
@@ -226,6 +228,24 @@ static int read_all(struct follow *f)
 	return err ? err : ingest(f, NULL);
 }
 
+/*
+ * Reasons are worked out from rows, of which the last second's are kept at least. Their sums over
+ * hours would take a view over every row that goes.
+ */
+static int print_reasons(struct follow *f)
+{
+	struct cw_report *r = &f->report;
+	int err;
+
+	if (r->format == CW_FORMAT_TEXT &&
+	    cw_query_int(r->db, "SELECT count(*) FROM temp.reason", 0))
+		fputs("\nwhat the last calls waited for, those that ended up to two seconds before "
+		      "the end:\n",
+		      r->out);
+	err = cw_blocked_print_collected(r->db, r->format, SHOWN_REASONS, r->out);
+	return err ? err : cw_write_error(r->out);
+}
+
 static int end(struct follow *f)
 {
 	struct cw_report *r = &f->report;
@@ -241,8 +261,12 @@ static int end(struct follow *f)
 	cw_queues_end(f->queues, cw_ingest_time(f->in));
 	err = show(f, true);
 	if (!err)
+		err = cw_blocked_collect(r->db);
+	if (!err)
 		err = cw_sums_write(f->sums);
 	cw_queues_whole(f->queues, cw_ingest_time(f->in));
+	if (!err && r->format == CW_FORMAT_JSONL)
+		err = print_reasons(f);
 	if (!err && r->format == CW_FORMAT_JSONL)
 		err = print_queues(f, true);
 	if (err)
@@ -251,6 +275,8 @@ static int end(struct follow *f)
 	err = cw_show_summary(f->show);
 	if (!err && r->format == CW_FORMAT_TEXT)
 		err = print_queues(f, true);
+	if (!err && r->format == CW_FORMAT_TEXT)
+		err = print_reasons(f);
 	return err;
 }
 
