@@ -253,6 +253,7 @@ static void on_return(struct cw_trace *t, const struct cw_probe_return *r)
 		pop(t, task, r->h.ts, NULL);
 	c = &tc->c[i - 1];
 	c->end_ts = r->h.ts;
+	c->ret = r->ret;
 	if (t->attribution) {
 		cw_state_read(t, task, r->h.ts, &now);
 		c->spent = cw_parts_between(&c->parts, &now);

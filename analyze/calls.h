@@ -19,6 +19,7 @@ struct cw_call {
 	struct cw_parts parts; /* counters at entry */
 	uint64_t end_ts;       /* at its end: of the return, or when it must have ended */
 	struct cw_parts spent; /* at its end, when it returned: the parts of its duration */
+	uint64_t ret;          /* at its end, when it returned */
 	struct cw_step *step;  /* the stitch pass's, for calls of hop targets */
 	size_t step_at[2]; /* its too: the innermost call with a step, itself included, as index + 1
 			    */

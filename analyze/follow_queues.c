@@ -151,6 +151,9 @@ static void count(struct counts *c, const struct cw_queue_event *e, const struct
 		c->superseded += e->flag;
 		c->expired += !e->flag;
 		break;
+	case CW_QUEUE_REFUSE:
+		c->submitted--;
+		break;
 	case CW_QUEUE_LONE:
 		c->lone++;
 		break;
@@ -188,6 +191,7 @@ static void change(struct queue *q, const struct cw_queue_event *e)
 		q->occupied--;
 		break;
 	case CW_QUEUE_DROP:
+	case CW_QUEUE_REFUSE:
 		q->pending--;
 		break;
 	case CW_QUEUE_LONE:

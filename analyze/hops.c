@@ -122,6 +122,22 @@ static int check_keys(struct cw_trace *t, const struct cw_plan_hop *h, uint32_t 
 	return -EINVAL;
 }
 
+/* A condition on returns that were not recorded would never refuse anything. */
+static int check_returns(struct cw_trace *t, const struct cw_plan_hop *h, uint32_t i)
+{
+	for (const struct cw_probe_info *p = cw_probe_first(t); p && h->source_returns; p = p->next)
+		if (cw_probe_is(t, p, h->source, h->source_module) &&
+		    !(p->flags & CW_PROBE_HAS_RETURN)) {
+			snprintf(t->err, sizeof(t->err),
+				 "hop %u (%.60s -> %.60s): returns of %.60s were not recorded, "
+				 "which "
+				 "source_returns asks for; record again with this hop",
+				 i, h->source, h->target, h->source);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops)
 {
 	for (uint32_t i = 0; i < hops->n; i++) {
@@ -130,7 +146,7 @@ int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops)
 		char names[256];
 
 		if (source && recorded(t, h->target, h->target_module)) {
-			if (check_keys(t, h, i))
+			if (check_keys(t, h, i) || check_returns(t, h, i))
 				return -EINVAL;
 			continue;
 		}

@@ -44,6 +44,7 @@ enum cw_queue_what {
 	CW_QUEUE_DONE,   /* its work ended after ns; flag: ns is known */
 	CW_QUEUE_FREE,   /* the thread left the target; flag: without handing off the next hop */
 	CW_QUEUE_DROP,   /* nobody will take it; flag: superseded, else expired */
+	CW_QUEUE_REFUSE, /* the source says by its return that it was none */
 	CW_QUEUE_LONE,   /* a target without a submission */
 };
 

@@ -273,6 +273,57 @@ static void submit_all(struct cw_trace *t, const struct cw_task *task, const str
 		       r->nsources > 1 && any && st->hops.h[r->sources[i]].stage != likely);
 }
 
+/* Does the return value say that something was submitted? It may be an int, whose upper half is 0.
+ */
+static bool submitted(enum cw_returns wanted, uint64_t ret)
+{
+	bool negative = ret >> 63 || (!(ret >> 32) && ret >> 31);
+
+	switch (wanted) {
+	case CW_RETURNS_NONZERO:
+		return ret != 0;
+	case CW_RETURNS_ZERO:
+		return ret == 0;
+	case CW_RETURNS_NONNEGATIVE:
+		return !negative;
+	default:
+		return true;
+	}
+}
+
+/* What call c submitted to hop was none, unless a target has it already. */
+static void refuse(struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
+		   uint32_t hop)
+{
+	struct cw_stitch *st = t->stitch;
+	struct cw_hop *h = &st->hops.h[hop];
+	uint64_t key = c->args[(h->plan->source_arg - 1) % CW_NARGS];
+	struct cw_slot *slot = key ? cw_slot_find(&st->open, hop, task->process->upid, key) : NULL;
+	struct cw_submission *x = slot ? slot->newest : NULL;
+
+	while (x && x->slice_id != c->slice_id)
+		x = x->older;
+	if (!x || x->taken)
+		return;
+	if (!x->weak) {
+		h->submitted--;
+		tell(t, &(struct cw_queue_event){
+				.what = CW_QUEUE_REFUSE, .hop = hop, .ts = c->end_ts});
+	}
+	cw_submission_free(&st->open, x);
+}
+
+static void refuse_all(struct cw_trace *t, const struct cw_task *task, const struct cw_call *c)
+{
+	struct cw_stitch *st = t->stitch;
+	const struct cw_roles *r =
+		st->hops.n && c->probe->known ? cw_hops_roles(t, &st->hops, c->probe) : NULL;
+
+	for (uint32_t i = 0; r && i < r->nsources; i++)
+		if (!submitted(st->hops.h[r->sources[i]].plan->source_returns, c->ret))
+			refuse(t, task, c, r->sources[i]);
+}
+
 /* ---- targets ------------------------------------------------------------------------------------
  */
 
@@ -534,6 +585,8 @@ static void call_end(struct cw_trace *t, struct cw_task *task, struct cw_call *c
 	struct cw_step *s = c->step;
 	bool last, cut = reason && !strcmp(reason, "capture end");
 
+	if (!reason)
+		refuse_all(t, task, c);
 	if (!s)
 		return;
 	last = s->stage + 1 == st->hops.nstages;

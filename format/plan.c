@@ -455,6 +455,8 @@ int cw_plan_finish(struct cw_plan *p, char *err)
 
 		if (!target)
 			return no_room(err);
+		if (h->source_returns)
+			p->funcs[cw_plan_find_exact(p, h->source, h->source_module)].ret = true;
 		target->ret = true; /* its work ends there at the latest */
 		if (i == p->nhops - 1)
 			target->target = true;

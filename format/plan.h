@@ -14,6 +14,9 @@
 #define CW_ARG_AUTO 0 /* scan arguments 1-8 for the key */
 #define CW_PLAN_ERR 512
 
+/* What a source returns when it handed something over; numbers are read as int or long. */
+enum cw_returns { CW_RETURNS_ANY, CW_RETURNS_NONZERO, CW_RETURNS_ZERO, CW_RETURNS_NONNEGATIVE };
+
 enum cw_match { CW_MATCH_NEWEST, CW_MATCH_OLDEST, CW_MATCH_ALL };
 
 /* A function to probe. */
@@ -31,8 +34,9 @@ struct cw_plan_hop {
 	char *source_module;
 	char *target;
 	char *target_module;
-	uint32_t source_arg; /* 1-8 */
-	uint32_t target_arg; /* 1-8 or CW_ARG_AUTO */
+	uint32_t source_arg;            /* 1-8 */
+	uint32_t target_arg;            /* 1-8 or CW_ARG_AUTO */
+	enum cw_returns source_returns; /* else the source refused, and submitted nothing */
 	enum cw_match match;
 	uint64_t max_age_ns; /* submissions older than this expire; 0: the plan's */
 };

@@ -89,6 +89,8 @@ static bool is_default(const struct key *k, const void *from)
 		return !*(char *const *)from;
 	case V_MATCH:
 		return *(const enum cw_match *)from == CW_MATCH_NEWEST;
+	case V_RETURNS:
+		return *(const enum cw_returns *)from == CW_RETURNS_ANY;
 	case V_COUNT:
 	case V_OFFSET:
 	case V_MS:
@@ -128,6 +130,8 @@ static bool emit_value(yaml_emitter_t *e, const struct key *k, const void *from)
 		break;
 	case V_MATCH:
 		return emit_text(e, cw_match_names[*(const enum cw_match *)from], false);
+	case V_RETURNS:
+		return emit_text(e, cw_returns_names[*(const enum cw_returns *)from], false);
 	case V_NODE:
 		return true;
 	}

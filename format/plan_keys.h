@@ -19,6 +19,7 @@ enum value_kind {
 	V_ARG,
 	V_ARG_AUTO,
 	V_MATCH,
+	V_RETURNS,
 	V_NODE
 };
 
@@ -35,6 +36,7 @@ extern const struct key cw_plan_keys[]; /* each table ends with a NULL name */
 extern const struct key cw_plan_func_keys[];
 extern const struct key cw_plan_hop_keys[];
 extern const struct key cw_plan_filter_keys[]; /* offsets from the start of struct cw_plan */
+extern const char *const cw_returns_names[];   /* by enum cw_returns */
 extern const char *const cw_match_names[];     /* by enum cw_match */
 
 #endif

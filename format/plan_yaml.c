@@ -22,6 +22,13 @@ struct load {
 	char *err;
 };
 
+const char *const cw_returns_names[] = {
+	[CW_RETURNS_ANY] = "any",
+	[CW_RETURNS_NONZERO] = "nonzero",
+	[CW_RETURNS_ZERO] = "zero",
+	[CW_RETURNS_NONNEGATIVE] = "nonnegative",
+};
+
 const char *const cw_match_names[] = {
 	[CW_MATCH_NEWEST] = "newest",
 	[CW_MATCH_OLDEST] = "oldest",
@@ -75,6 +82,8 @@ static const char *expectation(enum value_kind kind)
 		return "an argument position, 1-8, or auto";
 	case V_MATCH:
 		return "newest, oldest or all";
+	case V_RETURNS:
+		return "any, nonzero, zero or nonnegative";
 	case V_NODE:
 		break;
 	}
@@ -130,6 +139,17 @@ static bool parse_arg(const char *s, bool may_auto, uint32_t *out)
 	return (may_auto && !strcmp(s, "auto")) || (s[0] >= '1' && s[0] <= '8' && !s[1]);
 }
 
+static bool parse_returns(const char *s, enum cw_returns *out)
+{
+	for (size_t i = 0; i < sizeof(cw_returns_names) / sizeof(cw_returns_names[0]); i++) {
+		if (!strcmp(s, cw_returns_names[i])) {
+			*out = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool parse_match(const char *s, enum cw_match *out)
 {
 	for (size_t i = 0; i < sizeof(cw_match_names) / sizeof(cw_match_names[0]); i++) {
@@ -169,6 +189,8 @@ static bool parse_value(enum value_kind kind, const char *s, void *to)
 		return parse_arg(s, true, to);
 	case V_MATCH:
 		return parse_match(s, to);
+	case V_RETURNS:
+		return parse_returns(s, to);
 	case V_NODE:
 		break;
 	}
@@ -288,6 +310,7 @@ const struct key cw_plan_hop_keys[] = {
 	{"target", V_NAME, HOP(target), true, NULL},
 	{"target_module", V_NAME, HOP(target_module), false, NULL},
 	{"target_arg", V_ARG_AUTO, HOP(target_arg), false, NULL},
+	{"source_returns", V_RETURNS, HOP(source_returns), false, NULL},
 	{"match", V_MATCH, HOP(match), false, NULL},
 	{"max_age_ms", V_MS, HOP(max_age_ns), false, NULL},
 	{NULL, V_NODE, 0, false, NULL},

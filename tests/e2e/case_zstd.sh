@@ -20,6 +20,9 @@ expect "chains that begin at an attempt that was taken" "$(ask zstd.cwc \
 expect "superseded are the refused attempts" \
 	"$(ask zstd.cwc "SELECT superseded FROM hop_count" "${hop[@]}")" \
 	"$(ask zstd.cwc "SELECT count(*) FROM call WHERE function = 'POOL_tryAdd' AND NOT ret & 1" "${hop[@]}")"
+# With the condition there is nothing but what the pool took.
+expect "submitted, matched, superseded, exact by the plan" "$(ask zstd.cwc "SELECT submitted, matched, superseded,
+	(SELECT sum(evidence = 'exact') FROM hop) FROM hop_count" --config "$work/zstd.yaml")" "$jobs,$jobs,0,$jobs"
 # One thread hands over, the workers are others, and the table of jobs has eight places.
 expect "threads that hand over" "$(ask zstd.cwc "SELECT count(DISTINCT source_tid) FROM hop" "${hop[@]}")" 1
 expect "jobs of the thread that hands over" \

@@ -392,6 +392,7 @@ static void the_documented_form(void **state)
 		     "  - source: submit_storage_task\n"
 		     "    source_arg: 2\n"
 		     "    target: write_result\n"
+		     "    source_returns: nonzero\n"
 		     "    match: oldest\n"
 		     "    max_age_ms: 0.5\n"
 		     "\n"
@@ -411,6 +412,8 @@ static void the_documented_form(void **state)
 	assert_int_equal(p->hops[0].target_arg, 1);
 	assert_int_equal(p->hops[1].target_arg, CW_ARG_AUTO);
 	assert_int_equal(p->hops[1].match, CW_MATCH_OLDEST);
+	assert_int_equal(p->hops[0].source_returns, CW_RETURNS_ANY);
+	assert_int_equal(p->hops[1].source_returns, CW_RETURNS_NONZERO);
 	assert_int_equal(p->hops[1].max_age_ns, 500000);
 	assert_int_equal(p->filters.min_total_ns, 100000000);
 	assert_int_equal(p->filters.min_queue_ns, 10250000);
@@ -445,6 +448,7 @@ static void complaints(void **state)
 		{"hops:\n  - source: ''\n", "p:2:13:", "a name"},
 		{"hops:\n  - source: \"a\\0b\"\n", "p:2:13:", "binary"},
 		{"hops:\n  - match: first\n", "p:2:12:", "newest, oldest or all"},
+		{"hops:\n  - source_returns: 1\n", "p:2:21:", "any, nonzero, zero or nonnegative"},
 		{"target:\n  func: x\n", "p:2:3:", "function"},
 		{"target: x\n", "p:1:9:", "mapping"},
 		{"functions:\n  - {ret: true}\n", "p:2:5:", "no name"},

@@ -227,6 +227,70 @@ static void test_oldest(void **state)
 	stream_close(&s);
 }
 
+/* A source that says by its return that it took nothing made no submission. */
+static void attempt(struct stream *s, uint64_t ts, uint64_t key, uint64_t ret)
+{
+	put_entry(s, ts, P, 0, SP - 8 * FRAME, key);
+	put_return(s, ts + 5, P, 0, SP - 8 * FRAME, ret);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		enum cw_returns wanted;
+		uint64_t no, yes;
+	} cases[] = {
+		{CW_RETURNS_NONZERO, 0, 1},
+		{CW_RETURNS_NONZERO, 0, 0x7f0000001000},
+		{CW_RETURNS_ZERO, 0xffffffff, 0},
+		{CW_RETURNS_ZERO, 1, 0},
+		{CW_RETURNS_NONNEGATIVE, UINT64_MAX, 0},
+		{CW_RETURNS_NONNEGATIVE, 0xfffffff5, 0x7fffffff},
+		{CW_RETURNS_NONNEGATIVE, 0x80000000, 0x7f0080000000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct stream s;
+
+		open_one(&s, "sub,1,run,1");
+		s.plan->hops[0].source_returns = cases[i].wanted;
+		attempt(&s, 1000, 0xab, cases[i].no);
+		attempt(&s, 1100, 0xcd, cases[i].no);
+		attempt(&s, 1200, 0xab, cases[i].yes);
+		attempt(&s, 1250, 0xab, cases[i].no);
+		work(&s, 1500, 1800, W, 1, 0xab);
+		/* What nobody took over has no target. */
+		work(&s, 1900, 1950, W, 1, 0xcd);
+		stream_end(&s);
+		assert_string_equal(chains(&s), "1200-1800 queue 300 work 300 hops 1");
+		assert_string_equal(counts(&s, 0),
+				    "1 sub 1 match 1 un 1 dup 0 super 0 exp 0 amb 0 no 0 open");
+		expect_books(&s);
+		stream_close(&s);
+	}
+}
+
+/* One that a worker took before the source returned was none of those; without a return who knows.
+ */
+static void test_refused_late(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	open_one(&s, "sub,1,run,1");
+	s.plan->hops[0].source_returns = CW_RETURNS_NONZERO;
+	put_entry(&s, 1000, P, 0, SP - 8 * FRAME, 0xab);
+	work(&s, 1002, 1800, W, 1, 0xab);
+	put_return(&s, 1900, P, 0, SP - 8 * FRAME, 0);
+	put_entry(&s, 2000, P, 0, SP - 8 * FRAME, 0xcd);
+	work(&s, 2002, 2800, W, 1, 0xcd);
+	stream_end(&s);
+	assert_string_equal(chains(&s), "1000-1800 queue 2 work 798 hops 1; "
+					"2000-2800 queue 2 work 798 hops 1");
+	stream_close(&s);
+}
+
 /* One submission that several workers run. */
 static void test_all(void **state)
 {
@@ -582,6 +646,23 @@ static void test_key_not_recorded(void **state)
 	stream_close(&s);
 }
 
+static void test_returns_not_recorded(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, "sub,1,run,1", "x86_64");
+	s.plan->hops[0].source_returns = CW_RETURNS_NONZERO;
+	put_probe(&s, 0, "sub", false);
+	put_probe(&s, 1, "run", true);
+	submit(&s, 1000, P, 0, 0xab);
+	assert_int_equal(cw_ingest_finish(s.in), -22);
+	assert_string_equal(cw_ingest_error(s.in),
+			    "hop 0 (sub -> run): returns of sub were not recorded, which "
+			    "source_returns asks for; record again with this hop");
+	stream_close(&s);
+}
+
 /* 20,000 at once, taken in another order: all found, no two crossed, and in no long time. */
 static void test_backlog(void **state)
 {
@@ -617,6 +698,8 @@ int main(void)
 		cmocka_unit_test(test_doubled),
 		cmocka_unit_test(test_oldest),
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_late),
 		cmocka_unit_test(test_expiry),
 		cmocka_unit_test(test_auto),
 		cmocka_unit_test(test_before_capture),
@@ -631,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_process_keys),
 		cmocka_unit_test(test_not_recorded),
 		cmocka_unit_test(test_key_not_recorded),
+		cmocka_unit_test(test_returns_not_recorded),
 		cmocka_unit_test(test_backlog),
 	};
 
