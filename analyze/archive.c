@@ -60,7 +60,8 @@ static void print_size(const char *what, uint64_t size)
 {
 	bool small = size < 1 << 20;
 
-	printf("%s %.1f %s", what, (double)size / (small ? 1 << 10 : 1 << 20), small ? "KiB" : "MiB");
+	printf("%s %.1f %s", what, (double)size / (small ? 1 << 10 : 1 << 20),
+	       small ? "KiB" : "MiB");
 }
 
 /* Add a file, unless it is from the capture itself or there already. */

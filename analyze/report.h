@@ -39,7 +39,7 @@ struct cw_report {
 	bool html; /* instead of format */
 	enum cw_color color;
 	unsigned int sections; /* of the text report, bits of enum cw_section; 0: the usual ones */
-	const char *output; /* path; NULL or "-": standard output */
+	const char *output;    /* path; NULL or "-": standard output */
 	FILE *out;
 	bool async;           /* the plan has hops: chains are reported */
 	bool live;            /* select from temp.fresh only */
