@@ -429,6 +429,29 @@ static void the_documented_form(void **state)
 	cw_plan_free(p);
 }
 
+/* A condition on what a source returns wants its returns, and survives being stored. */
+static void condition(void **state)
+{
+	static const char yaml[] = "hops:\n  - source: a\n    source_arg: 1\n    target: b\n"
+				   "    source_returns: nonnegative\n"
+				   "  - source: c\n    source_arg: 1\n    target: d\n";
+	struct cw_plan *p = NULL, *again = NULL;
+	char err[CW_PLAN_ERR] = "", *stored;
+
+	(void)state;
+	assert_int_equal(cw_plan_from_yaml(&p, yaml, strlen(yaml), "p", err), 0);
+	assert_int_equal(cw_plan_finish(p, err), 0);
+	assert_true(p->funcs[cw_plan_find(p, "a", NULL)].ret);
+	assert_false(p->funcs[cw_plan_find(p, "c", NULL)].ret);
+	stored = cw_plan_to_yaml(p);
+	assert_int_equal(cw_plan_from_yaml(&again, stored, strlen(stored), "p", err), 0);
+	assert_int_equal(again->hops[0].source_returns, CW_RETURNS_NONNEGATIVE);
+	assert_int_equal(again->hops[1].source_returns, CW_RETURNS_ANY);
+	free(stored);
+	cw_plan_free(again);
+	cw_plan_free(p);
+}
+
 static void complaints(void **state)
 {
 	static const struct {
@@ -562,6 +585,7 @@ int main(void)
 		cmocka_unit_test(hop_options),    cmocka_unit_test(bad_hop_options),
 		cmocka_unit_test(func_options),   cmocka_unit_test(finishing),
 		cmocka_unit_test(there_and_back), cmocka_unit_test(the_documented_form),
+		cmocka_unit_test(condition),      cmocka_unit_test(condition),
 		cmocka_unit_test(complaints),     cmocka_unit_test(aliases),
 		cmocka_unit_test(expanding),      cmocka_unit_test(odd_names),
 	};
