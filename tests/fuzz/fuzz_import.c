@@ -14,6 +14,8 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
+#define MAX_ELF 16384
+
 static char sane[16384];
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -22,6 +24,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc, (void)argv;
 	if (!f || !fread(sane, 1, sizeof(sane) - 1, f))
+		abort();
+	fclose(f);
+	wild_elf = malloc(MAX_ELF);
+	f = fopen("tests/fuzz/corpus/symbols/prog", "re");
+	if (!f || !wild_elf || !(wild_elf_size = fread(wild_elf, 1, MAX_ELF, f)))
 		abort();
 	fclose(f);
 	setenv("XDG_CACHE_HOME", "/nonexistent", 1);
@@ -114,27 +121,50 @@ static void check_sane(sqlite3 *db, const char **sql)
 		abort();
 }
 
-static int command(int (*run)(int, char **), const char *name, const char *path, const char *format)
+/* What may say that there is nothing for it to show, or that it cannot show this; and what may not.
+ */
+static const struct {
+	int (*run)(int argc, char **argv);
+	bool may_fail;
+	const char *argv[8];
+} commands[] = {
+	{cw_cmd_report, false, {"report", "CAPTURE", "--no-cache", "--no-symbols"}},
+	{cw_cmd_report, false, {"report", "CAPTURE", "--no-cache", "--format", "jsonl"}},
+	{cw_cmd_report, false, {"report", "CAPTURE", "--no-cache", "--format", "csv"}},
+	{cw_cmd_report, false, {"report", "CAPTURE", "--no-cache", "--format", "html"}},
+	{cw_cmd_follow, true, {"follow", "CAPTURE"}},
+	{cw_cmd_follow, true, {"follow", "CAPTURE", "--format", "jsonl"}},
+	{cw_cmd_blocked, true, {"blocked", "CAPTURE", "--no-cache"}},
+	{cw_cmd_diagnostics, true, {"diagnostics", "CAPTURE", "--no-cache"}},
+	{cw_cmd_suggest, true, {"suggest", "CAPTURE", "--no-cache"}},
+	{cw_cmd_discover, true, {"discover", "CAPTURE", "b", "--no-cache"}},
+	{cw_cmd_modules, true, {"modules", "CAPTURE", "--no-cache"}},
+	{cw_cmd_archive, true, {"archive", "CAPTURE", "-o", "/dev/null"}},
+	{cw_cmd_export, true, {"export", "CAPTURE", "--no-cache", "--format", "chrome"}},
+	{cw_cmd_export, true, {"export", "CAPTURE", "--no-cache", "--format", "speedscope"}},
+	{cw_cmd_export, true, {"export", "CAPTURE", "--no-cache", "--format", "folded"}},
+	{cw_cmd_export, true, {"export", "CAPTURE", "--no-cache", "--format", "dot"}},
+	{cw_cmd_export, true, {"export", "CAPTURE", "--no-cache", "--format", "otlp"}},
+	{cw_cmd_export, true, {"export", "CAPTURE", "--no-cache", "--format", "firefox"}},
+	{cw_cmd_dump, true, {"dump", "CAPTURE"}},
+	{cw_cmd_dump, true, {"dump", "CAPTURE", "--validate"}},
+	{cw_cmd_sql, false, {"sql", "CAPTURE", "SELECT * FROM raw_probe_entry", "--no-cache"}},
+};
+
+/* One of the commands, which import again. */
+static void run_command(const char *path, uint8_t which)
 {
-	const char *argv[] = {name,           path,        "--no-cache",
-			      "--no-symbols", "--format",  format,
-			      "--output",     "/dev/null", NULL};
+	size_t i = which % (sizeof(commands) / sizeof(*commands));
+	const char *argv[8] = {NULL};
+	int argc = 0;
 
-	return run(8, (char **)argv);
-}
-
-static void print_reports(const char *path, uint8_t first)
-{
-	static const char *const formats[] = {"text", "jsonl", "csv"};
-	const char *format = formats[first % 3];
-
-	/* The others may say that there is nothing for them to show. */
-	if (first / 3 % 3 == 0 && command(cw_cmd_report, "report", path, format))
+	while (commands[i].argv[argc]) {
+		argv[argc] =
+			strcmp(commands[i].argv[argc], "CAPTURE") ? commands[i].argv[argc] : path;
+		argc++;
+	}
+	if (commands[i].run(argc, (char **)argv) && !commands[i].may_fail)
 		abort();
-	if (first / 3 % 3 == 1)
-		command(cw_cmd_blocked, "blocked", path, format);
-	if (first / 3 % 3 == 2)
-		command(cw_cmd_diagnostics, "diagnostics", path, format);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -161,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (db && first % 32 == 16)
 		check_sane(db, &checks);
 	if (db && first % 32 == 0)
-		print_reports(path, first / 32);
+		run_command(path, size > 1 ? data[1] : 0);
 	sqlite3_close(db);
 	close(fd);
 	return 0;

@@ -52,7 +52,10 @@ static void name_all(const uint8_t *data, size_t size)
 static void step(const struct cw_rules *row, bool arm64)
 {
 	static const uint64_t words[64] = {0x400000, 0x7fff00000010, 0, 1, ~0ull};
-	const struct cw_saved mem = {(const uint8_t *)words, 0x7fff00000000, sizeof(words), 1024};
+	const struct cw_saved mem = {.data = (const uint8_t *)words,
+				     .address = 0x7fff00000000,
+				     .size = sizeof(words),
+				     .wanted = 1024};
 	struct cw_regs r = {.pc = 0x400000, .exact = true, .known = ~0ull};
 
 	for (int i = 0; i < CW_NREGS; i++)
