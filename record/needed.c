@@ -63,10 +63,15 @@ static int open_in_list(const char *dirs, const char *name, char **path)
 	return fd;
 }
 
-static int open_library(const struct walk *w, const char *name, char **path)
+/* own: of the library that needs it; NULL when it has none. */
+static int open_library(const struct walk *w, const char *own, const char *name, char **path)
 {
-	int fd = open_in_list(w->rpath, name, path);
+	int fd = open_in_list(own, name, path);
 	size_t i;
+
+	*path = fd < 0 ? NULL : *path;
+	if (fd < 0)
+		fd = open_in_list(w->rpath, name, path);
 
 	*path = fd < 0 ? NULL : *path;
 	if (fd < 0)
@@ -127,14 +132,14 @@ static bool is_wanted(const struct walk *w, const char *name, const char *path)
 
 static void visit(struct walk *w, int fd, const char *path, int depth);
 
-static void visit_needed(struct walk *w, const char *name, int depth)
+static void visit_needed(struct walk *w, const char *own, const char *name, int depth)
 {
 	char *path = NULL;
 	int fd;
 
 	if (!see(w, name))
 		return;
-	fd = open_library(w, name, &path);
+	fd = open_library(w, own, name, &path);
 	if (fd < 0)
 		return;
 	if (is_wanted(w, name, path)) {
@@ -153,6 +158,7 @@ static void visit(struct walk *w, int fd, const char *path, int depth)
 	Elf_Scn *scn;
 	Elf_Data *data;
 	GElf_Dyn dyn;
+	char *own = NULL;
 	Elf *elf;
 	int i;
 
@@ -160,21 +166,25 @@ static void visit(struct walk *w, int fd, const char *path, int depth)
 		return;
 	scn = cw_elf_section(elf, SHT_DYNAMIC, NULL, &sh);
 	data = scn ? elf_getdata(scn, NULL) : NULL;
-	for (i = 0; data && !depth && !w->rpath && gelf_getdyn(data, i, &dyn); i++) {
+	for (i = 0; data && !own && gelf_getdyn(data, i, &dyn); i++) {
 		const char *text = dyn.d_tag == DT_RUNPATH || dyn.d_tag == DT_RPATH
 					   ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val)
 					   : NULL;
 
 		if (text)
-			w->rpath = expand_origin(text, path);
+			own = expand_origin(text, path);
 	}
+	if (!depth)
+		w->rpath = own;
 	for (i = 0; data && w->found_fd < 0 && gelf_getdyn(data, i, &dyn); i++) {
 		const char *name =
 			dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
 
 		if (name)
-			visit_needed(w, name, depth);
+			visit_needed(w, own, name, depth);
 	}
+	if (depth)
+		free(own);
 	elf_end(elf);
 }
 
@@ -185,7 +195,7 @@ int cw_needed_open(int fd, const char *path, const char *name, char **found)
 
 	visit(&w, fd, path, 0);
 	if (w.found_fd < 0)
-		w.found_fd = open_library(&w, name, &w.found);
+		w.found_fd = open_library(&w, NULL, name, &w.found);
 	while (w.nseen)
 		free(seen[--w.nseen]);
 	free(w.rpath);

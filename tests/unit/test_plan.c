@@ -585,9 +585,9 @@ int main(void)
 		cmocka_unit_test(hop_options),    cmocka_unit_test(bad_hop_options),
 		cmocka_unit_test(func_options),   cmocka_unit_test(finishing),
 		cmocka_unit_test(there_and_back), cmocka_unit_test(the_documented_form),
-		cmocka_unit_test(condition),      cmocka_unit_test(condition),
-		cmocka_unit_test(complaints),     cmocka_unit_test(aliases),
-		cmocka_unit_test(expanding),      cmocka_unit_test(odd_names),
+		cmocka_unit_test(condition),      cmocka_unit_test(complaints),
+		cmocka_unit_test(aliases),        cmocka_unit_test(expanding),
+		cmocka_unit_test(odd_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
