@@ -14,9 +14,9 @@ complain() { echo "$*"; failed=1; }
 # A wrong value of each option that takes one.
 declare -A wrong=(
 	[async-hop]=a,9,b [async-max-age-ms]=many [async-source-arg]=9 [async-target-arg]=nine
-	[color]=pink [diagnostic-interval-ms]=x [duration]=soon [embed]=some [embed-max]=big
+	[color]=pink [diagnostic-interval-ms]=x [duration]=soon [embed]=some [flight]=x [flight-when]=f [embed-max]=big
 	[format]=xml [from]=noon [key]=x [max-events]=1.5 [max-size]=big [min-queue-ms]=x [min-total-ms]=x
-	[min-work-ms]=x [offset]=here [pid]=abc [ring-size]=12345 [rotate]=0 [srcline]=some [stack]=some
+	[min-change]=x [min-work-ms]=x [offset]=here [pid]=abc [ring-size]=12345 [rotate]=0 [section]=nonsense [srcline]=some [stack]=some
 	[tid]=x [to]=noon [top]=x [weight]=feathers)
 # Names of files: those that cannot be read are failures, not usage.
 declare -A unreadable=([config]=1 [check-config]=1)

@@ -113,6 +113,45 @@ static void test_one_hop(void **state)
 	stream_close(&s);
 }
 
+/* The specification's eight handoffs are our minimum: a chain of any length is whole. */
+#define LONG 20
+
+static void test_many_hops(void **state)
+{
+	char plan[LONG * 24] = "", name[2 * LONG][8];
+	struct stream s;
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < LONG; i++) {
+		snprintf(name[2 * i], sizeof(*name), "s%d", i);
+		snprintf(name[2 * i + 1], sizeof(*name), "t%d", i);
+		n += (size_t)snprintf(plan + n, sizeof(plan) - n, "%ss%d,1,t%d,1", i ? ";" : "", i,
+				      i);
+	}
+	stream_open(&s, plan, "x86_64");
+	for (uint32_t i = 0; i < 2 * LONG; i++)
+		put_probe(&s, i, name[i], true);
+	submit(&s, 1000, P, 0, 0xa0);
+	for (uint32_t i = 0; i < LONG; i++) {
+		uint32_t tid = i % 2 ? X : W;
+		uint64_t ts = 2000 + 1000 * i;
+
+		put_entry(&s, ts, tid, 2 * i + 1, SP, 0xa0 + i);
+		if (i + 1 < LONG)
+			submit(&s, ts + 400, tid, 2 * i + 2, 0xa0 + i + 1);
+		put_return(&s, ts + 400 + (i + 1 < LONG ? 100 : 0), tid, 2 * i + 1, SP, 0);
+	}
+	stream_end(&s);
+	assert_string_equal(chains(&s), "1000-21400 queue 12400 work 8000 hops 20");
+	expect_int(&s,
+		   "SELECT count(*) FROM hop WHERE source = 's' || hop_index"
+		   " AND target = 't' || hop_index AND work_ns = 400",
+		   LONG);
+	expect_books(&s);
+	stream_close(&s);
+}
+
 /* Intermediate work ends at the next handoff; what comes after belongs to nobody's chain. */
 static void test_two_hops(void **state)
 {
@@ -693,6 +732,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_hop),
 		cmocka_unit_test(test_two_hops),
+		cmocka_unit_test(test_many_hops),
 		cmocka_unit_test(test_fan_out_by_two_handoffs),
 		cmocka_unit_test(test_superseded),
 		cmocka_unit_test(test_doubled),
