@@ -24,7 +24,7 @@ SHELL       := setpriv
 .SHELLFLAGS := --reuid=$(SUDO_UID) --regid=$(SUDO_GID) --init-groups /bin/sh -c
 endif
 endif
-AS_ROOT := check demo demo-async soak bench vm install deps
+AS_ROOT := check demo demo-async soak bench vm install deps fuzz
 $(AS_ROOT): private SHELL := $(ROOT_SHELL)
 $(AS_ROOT): private .SHELLFLAGS := -c
 
@@ -192,7 +192,10 @@ vm:
 	tests/deps.sh --vm
 	$(MAKE) -j$(JOBS) static test-programs
 	tests/vm/all $(B) "$(SUITE)" $(TESTS)
-fuzz: $(addprefix $(B)/fuzz/,$(FUZZ))
+fuzz:
+	tests/deps.sh --fuzz
+	$(MAKE) -j$(JOBS) fuzz-run
+fuzz-run: $(addprefix $(B)/fuzz/,$(FUZZ))
 	tests/fuzz/run $(B) $(SECONDS) $(FUZZ)
 
 # ---- the rest -------------------------------------------------------------------------------------
@@ -229,7 +232,7 @@ lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 clean:
 	rm -rf $(B)
 
-.PHONY: all static workloads test-programs check demo demo-async soak bench vm fuzz deps install format lint clean
+.PHONY: all static workloads test-programs check demo demo-async soak bench vm fuzz fuzz-run deps install format lint clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Install the packages that building and testing need, and only those that are missing.
-# Quick when nothing is missing. --bench adds the tools that the benchmarks compare with.
+# Quick when nothing is missing. --bench adds the tools that the benchmarks compare with, --fuzz what
+# libFuzzer needs.
 set -euo pipefail
 
 debian=(gcc g++ make libc6-dev binutils clang lld rustc libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
@@ -29,6 +30,7 @@ missing_debs() {
 install_debs() {
 	local missing
 	[ "${1:-}" = --bench ] && debian+=(bpftrace gdb strace)
+	[ "${1:-}" = --fuzz ] && debian+=(libclang-rt-dev)
 	[ "${1:-}" = --vm ] && debian+=(qemu-system-x86 cpio)
 	if ! have_bpftool; then
 		if grep -qi '^ID=ubuntu' /etc/os-release; then
@@ -59,6 +61,7 @@ install_debs() {
 install_rpms() {
 	local missing
 	[ "${1:-}" = --bench ] && fedora+=(bpftrace perf gdb strace)
+	[ "${1:-}" = --fuzz ] && fedora+=(compiler-rt)
 	missing=$(rpm -q "${fedora[@]}" 2>/dev/null | awk '/is not installed/ { print $2 }' | tr '\n' ' ' || true)
 	[ -n "$missing" ] || return 0
 	need_root "dnf install $missing"
