@@ -83,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->capture[1])
 			argp_error(state, "give two captures");
-		if (!strcmp(a->capture[0], "-") || !strcmp(a->capture[1], "-"))
+		else if (!strcmp(a->capture[0], "-") || !strcmp(a->capture[1], "-"))
 			argp_error(state, "give two files: standard input is none");
 		return 0;
 	}

@@ -91,7 +91,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_WEIGHT:
 		a->weight = arg;
-		if (strcmp(arg, "blocked") && strcmp(arg, "oncpu") && strcmp(arg, "queue"))
+		if (strcmp(arg, "blocked") != 0 && strcmp(arg, "oncpu") != 0 &&
+		    strcmp(arg, "queue") != 0)
 			argp_error(state, "--weight %s: give blocked, oncpu or queue", arg);
 		return 0;
 	case 'o':

@@ -33,5 +33,5 @@ for ((i = 0; i < pairs; i++)); do
 	compare complex
 done
 note "$alarms of $n real pairs of the same load raised an alarm"
-at_most "false alarms" $alarms $(awk -v n=$n 'BEGIN { print int(0.05 * n + 1.645 * sqrt(0.0475 * n) + 0.5) }')
+at_most "false alarms" $alarms "$(awk -v n=$n 'BEGIN { print int(0.05 * n + 1.645 * sqrt(0.0475 * n) + 0.5) }')"
 finish

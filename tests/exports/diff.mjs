@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page of diff in a browser: node diff.mjs BROWSER-MODULES FILE, with $CHROMIUM. Prints its answer and the first
+// The page of diff in a browser: node diff.mjs MODULES FILE, with $CHROMIUM. Prints its answer and the first
 // row of changes; fails on an error, a request to the network, or a serious fault that axe finds, in light and dark.
 import { createRequire } from 'node:module';
 import path from 'node:path';

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Opens an export in speedscope itself: node speedscope.mjs BROWSER-MODULES MODULES FILE, with $CHROMIUM. Prints its
+// Opens an export in speedscope itself: node speedscope.mjs MODULES FILE, with $CHROMIUM. Prints its
 // table of functions for the profile that it shows first, a line a function: total and self weight as it prints them.
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
 
-const [browserModules, modules, file] = process.argv.slice(2);
-const { chromium } = createRequire(path.join(browserModules, 'package.json'))('playwright-core');
+const [modules, file] = process.argv.slice(2);
+const { chromium } = createRequire(path.join(modules, 'package.json'))('playwright-core');
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM,
 	args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Installs the packages of package.json once into the build folder: $tools is where they are, $missing says why not.
+# shellcheck disable=SC2034,SC2154 # for and from the test that sources this
+tools=$build/exports missing=''
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+	missing="node or npm is not installed"
+else
+	mkdir -p "$tools"
+	cp "$here/exports/package.json" "$tools/"
+	for package in speedscope @hpcc-js/wasm-graphviz @opentelemetry/otlp-transformer ajv playwright-core axe-core; do
+		[ -d "$tools/node_modules/$package" ] && continue
+		timeout 120 npm install --prefix "$tools" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
+			missing="npm cannot install speedscope and others: $(tail -n 1 "$tmp/npm.log")"
+		break
+	done
+fi
