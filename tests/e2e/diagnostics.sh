@@ -87,6 +87,13 @@ done
 expect "complex: target arguments" "$(query complex 'SELECT DISTINCT hop_index, target_arg FROM hop ORDER BY 1')" \
 	"$(printf '0|2\n1|3\n2|8')"
 
+# The futex that the last stage waits for, and who had the lock, in each of its calls.
+expect "complex: calls whose wait names the program's mutex and the thread that held it" "$(query complex "
+	SELECT count(DISTINCT l.round), (SELECT count(*) FROM t.lock) FROM t.lock l JOIN thread w ON w.tid = l.waiter_tid
+	JOIN futex_wait f ON f.utid = w.utid AND f.ts BETWEEN l.start_ns AND l.end_ns
+	WHERE f.address = l.mutex AND f.waker_tid = l.holder_tid AND f.waker_kind = 'observed' AND f.dur > 10000000
+	AND EXISTS (SELECT 1 FROM callstack c WHERE c.stack_id = f.waker_stack_id AND c.function = 'storage_lock_holder')")" '10|10'
+
 for hop in 0 1; do
 	expect "pool: diagnosis of hop $hop" "$(one pool diagnosis $hop)" backlog+saturation
 	expect "complex: diagnosis of hop $hop" "$(one complex diagnosis $hop)" none

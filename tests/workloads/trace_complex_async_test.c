@@ -3,6 +3,7 @@
  * Four threads and three queues. Each handoff has a key of its own, which the targets get as their
  * second, third and eighth argument; the last stage waits for a mutex that a passing thread holds.
  */
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -141,6 +142,7 @@ TRACED void enrich_request(uint32_t version, struct record *record, struct task 
 struct holder {
 	sem_t held;
 	pthread_t thread;
+	uint32_t tid;
 };
 
 /* Somebody else's work under the same lock. */
@@ -149,6 +151,7 @@ TRACED void *storage_lock_holder(void *arg)
 	struct holder *holder = arg;
 
 	pthread_mutex_lock(&storage_lock);
+	holder->tid = truth_tid();
 	sem_post(&holder->held);
 	workload_sleep_us(HOLD_US);
 	pthread_mutex_unlock(&storage_lock);
@@ -218,6 +221,15 @@ static void *enrich_main(void *arg)
 	return NULL;
 }
 
+static void note_lock(const struct truth_hop *hop, uint32_t holder)
+{
+	truth_note("\"event\":\"lock\",\"round\":%" PRIu64 ",\"mutex\":\"0x%016" PRIx64 "\","
+		   "\"start_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"holder_tid\":%u,"
+		   "\"waiter_tid\":%u",
+		   hop->request, (uint64_t)&storage_lock, hop->start_ns, hop->end_ns, holder,
+		   hop->target_tid);
+}
+
 static void *persist_main(void *arg)
 {
 	struct record record = {0};
@@ -232,6 +244,7 @@ static void *persist_main(void *arg)
 			;
 		persist_result(1, 2, 3, 4, 5, 6, &record, task);
 		pthread_join(holder.thread, NULL);
+		note_lock(&task->truth, holder.tid);
 		done(task);
 	}
 	return NULL;
