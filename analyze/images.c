@@ -18,6 +18,7 @@
 struct map {
 	uint64_t start, end, pgoff;
 	uint32_t module_id;
+	bool moved;
 };
 
 /* What a process has mapped. A child shares it with its parent until one of them maps something. */
@@ -164,12 +165,12 @@ static struct cw_maps *own_maps(struct cw_trace *t, struct cw_proc *p)
 static bool same_map(const struct map *a, const struct map *b)
 {
 	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
-	       a->module_id == b->module_id;
+	       a->module_id == b->module_id && a->moved == b->moved;
 }
 
 static void on_map(struct cw_trace *t, const struct cw_map *r)
 {
-	struct map new = {r->start, r->end, r->pgoff, r->module_id};
+	struct map new = {r->start, r->end, r->pgoff, r->module_id, r->flags & CW_MAP_MOVED};
 	struct cw_maps *m;
 	struct cw_proc *p;
 	uint64_t *w;
@@ -198,6 +199,7 @@ static void on_map(struct cw_trace *t, const struct cw_map *r)
 	w[3] = r->end;
 	w[4] = r->pgoff;
 	w[5] = r->module_id;
+	w[6] = new.moved;
 }
 
 /* ---- modules and payloads -----------------------------------------------------------------------
@@ -413,7 +415,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_images;
 const struct cw_pass cw_pass_images = {
 	.name = "images",
-	.version = 2,
+	.version = 3,
 	.reads = "module map blob ksym identity",
 	.writes = "module mapping module_blob kernel_symbol",
 	.types = CW_TYPE_BIT(CW_MODULE) | CW_TYPE_BIT(CW_MAP) | CW_TYPE_BIT(CW_BLOB) |

@@ -16,12 +16,12 @@
 static const char rows_query[] =
 	"SELECT 'module' AS type, module_id, path, name, kind, build_id, frames, named, lined, "
 	"inlined,"
-	" names_from, lines_from, unwind_from, embedded, embedded_bytes, tried, unwind_tried"
+	" names_from, lines_from, unwind_from, embedded, embedded_bytes, moved, tried, unwind_tried"
 	" FROM module_source WHERE frames > 0 OR ?1" MODULES_ORDER;
 
 static const char text_query[] = "SELECT path, kind, build_id, frames, named, lined, inlined, "
 				 "names_from, lines_from, unwind_from,"
-				 " embedded, embedded_bytes, tried, unwind_tried"
+				 " embedded, embedded_bytes, moved, tried, unwind_tried"
 				 " FROM module_source WHERE frames > 0 OR ?1" MODULES_ORDER;
 
 enum column {
@@ -37,6 +37,7 @@ enum column {
 	UNWIND_FROM,
 	EMBEDDED,
 	EMBEDDED_BYTES,
+	MOVED,
 	TRIED,
 	UNWIND_TRIED
 };
@@ -79,6 +80,8 @@ static void print_module(struct cw_text *t, sqlite3_stmt *s)
 	cw_line_begin(t, 0, CW_BOLD, "%s", text_of(s, PATH));
 	if (strcmp(kind, "file") != 0 && !strstr(text_of(s, PATH), kind))
 		cw_field(t, CW_PLAIN, "[%s]", kind);
+	if (sqlite3_column_int64(s, MOVED))
+		cw_field(t, CW_PLAIN, "[moved to other pages]");
 	cw_field(t, CW_PLAIN, "%s addresses,", cw_number(n, sqlite3_column_int64(s, FRAMES)));
 	cw_field(t, CW_PLAIN, "%s named,", cw_number(n, sqlite3_column_int64(s, NAMED)));
 	cw_field(t, CW_PLAIN, "%s with lines%s", cw_number(n, sqlite3_column_int64(s, LINED)),

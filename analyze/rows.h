@@ -25,7 +25,7 @@
 		"start_boottime, name, start_ts, end_ts, traced)") \
 	X(MODULE, "ittttii", "INSERT INTO module(module_id, path, name, build_id, dev, ino, file_size)") \
 	X(MODULE_UNWIND, "itt", "INSERT OR REPLACE INTO module_unwind(module_id, unwind_from, tried)") \
-	X(MAPPING, "iiiiii", "INSERT INTO mapping(upid, ts, start, end, pgoff, module_id)") \
+	X(MAPPING, "iiiiiii", "INSERT INTO mapping(upid, ts, start, end, pgoff, module_id, moved)") \
 	X(BLOB, "isb", "INSERT OR REPLACE INTO module_blob(module_id, kind, data)") \
 	X(KSYM, "iit", "INSERT OR IGNORE INTO kernel_symbol(start, end, name)") \
 	X(STACK, "iisiiiiiiiss", "INSERT OR REPLACE INTO stack(stack_id, upid, kind, frame_count, " \

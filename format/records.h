@@ -165,7 +165,7 @@ struct cw_rec {
 	F(R, x64, end, "first address after it") \
 	F(R, x64, pgoff, "offset in the file, bytes") \
 	F(R, u32, prot, "PROT_* bits") \
-	F(R, u32, flags, "1 from /proc/PID/maps, 2 from PERF_RECORD_MMAP2")
+	F(R, u32, flags, "1 from /proc/PID/maps, 2 from PERF_RECORD_MMAP2, 4 other memory that the process moved the file's text to")
 
 #define CW_FIELDS_STACK(R, F, A, S, B, V) \
 	F(R, x64, id, "hash of the process incarnation, caller, frames and return addresses in saved memory; referred to by events") \
@@ -383,6 +383,6 @@ enum cw_switch_flags {
 	CW_SWITCH_NEXT_TRACED = 4
 };
 enum cw_waking_flags { CW_WAKING_IRQ = 1, CW_WAKING_WAKER_TRACED = 2 };
-enum cw_map_flags { CW_MAP_PROC = 1, CW_MAP_MMAP2 = 2 };
+enum cw_map_flags { CW_MAP_PROC = 1, CW_MAP_MMAP2 = 2, CW_MAP_MOVED = 4 };
 
 #endif

@@ -340,6 +340,15 @@ static int reopen(struct cw_modtab *t, const struct module *m)
 	return cw_modopen_file(t->opener, &f);
 }
 
+int cw_modtab_file(struct cw_modtab *t, uint32_t id)
+{
+	const struct module *m = &t->modules[id - 1];
+
+	if (m->fd >= 0)
+		return fcntl(m->fd, F_DUPFD_CLOEXEC, 3);
+	return m->path[0] == '/' ? reopen(t, m) : -ENOENT;
+}
+
 static int embed_module(struct cw_modtab *t, struct module *m)
 {
 	uint32_t id = m->rec.module_id;

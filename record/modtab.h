@@ -30,6 +30,9 @@ uint32_t cw_modtab_add_memory(struct cw_modtab *t, const char *name, uint32_t pi
 /* Whether the module may hold code made at run time; *pid is then the process's, 0 any. */
 bool cw_modtab_is_memory(const struct cw_modtab *t, uint32_t id, uint32_t *pid);
 
+/* The module's file, for the caller to close; negative errno when it cannot be had. */
+int cw_modtab_file(struct cw_modtab *t, uint32_t id);
+
 /* The module appeared in a stack: its symbols are wanted. */
 void cw_modtab_want(struct cw_modtab *t, uint32_t id);
 

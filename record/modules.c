@@ -14,6 +14,7 @@
 #include "mmapwatch.h"
 #include "modtab.h"
 #include "modules.h"
+#include "moved.h"
 #include "pending.h"
 #include "perfmap.h"
 #include "proctab.h"
@@ -211,12 +212,6 @@ static int write_map(struct cw_modules *m, const struct cw_proc *p, const struct
 	return cw_writer_append(m->w, &rec.h);
 }
 
-/* Names in brackets, but for the pages of code that the kernel gives every process. */
-static bool is_memory(const char *path)
-{
-	return path[0] == '[' && strcmp(path, "[vdso]") != 0 && strcmp(path, "[vsyscall]") != 0;
-}
-
 /* Memory that a child has from its parent stays its parent's: that is whose perf map names it. */
 static uint32_t memory_module(struct cw_modules *m, const struct cw_proc *p,
 			      const struct cw_mapped_file *f, uint64_t ts)
@@ -236,8 +231,11 @@ static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapp
 {
 	int rc;
 
-	if (is_memory(f->path)) {
+	if (cw_moved_find(m->modtab, p, f, e)) {
+		/* e says it all */
+	} else if (cw_is_memory(f->path)) {
 		e->module_id = memory_module(m, p, f, e->ts);
+		cw_perfmap_hold(cw_modtab_opener(m->modtab), p);
 		e->pgoff =
 			f->start; /* so that offsets are addresses, which is what perf maps have */
 	} else if (f->path[0] == '[')
@@ -434,7 +432,11 @@ static void note_memory(struct cw_modules *m, struct cw_proc *p, uint32_t module
 	if (!cw_modtab_is_memory(m->modtab, module_id, &owner))
 		return;
 	whose = owner && owner != p->pid ? cw_proctab_get(m->procs, owner, false) : NULL;
-	cw_perfmap_want(whose ? whose : p, module_id);
+	if (cw_perfmap_want(whose ? whose : p, module_id)) {
+		/* It may have become something else since it was mapped. */
+		p->stale = true;
+		m->hungry = true;
+	}
 }
 
 static void note_addr(struct cw_modules *m, uint32_t pid, struct cw_proc *p, uint64_t addr)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "idmap.h"
@@ -38,6 +39,22 @@ static int open_map(struct cw_modopen *opener, const struct cw_proc *p)
 			return fd;
 	}
 	return check_owner(cw_modopen_path(opener, (uint32_t)getpid(), 0, path), p->uid);
+}
+
+void cw_perfmap_hold(struct cw_modopen *opener, struct cw_proc *p)
+{
+	struct rlimit most;
+	int fd;
+
+	if (p->perf_fd)
+		return;
+	fd = open_map(opener, p);
+	/* Descriptors are few, and others need them more. */
+	if (fd >= 0 && !getrlimit(RLIMIT_NOFILE, &most) && (rlim_t)fd > most.rlim_cur / 2) {
+		close(fd);
+		fd = -EMFILE;
+	}
+	p->perf_fd = fd < 0 ? 0 : fd + 1;
 }
 
 /* What is there now; it may be growing. NULL: nothing, or no memory. */
@@ -77,18 +94,19 @@ static int write_map(struct cw_writer *w, int fd, const struct cw_proc *p, size_
 	return rc;
 }
 
-void cw_perfmap_want(struct cw_proc *p, uint32_t module_id)
+bool cw_perfmap_want(struct cw_proc *p, uint32_t module_id)
 {
 	uint32_t i;
 
 	for (i = 0; i < p->njit; i++) {
 		if (p->jit[i] == module_id)
-			return;
+			return false;
 	}
 	if (p->njit == sizeof(p->jit) / sizeof(p->jit[0]))
-		return;
+		return false;
 	p->jit[p->njit++] = module_id;
 	p->perf_map = 0;
+	return true;
 }
 
 int cw_perfmap_embed(struct cw_writer *w, struct cw_modopen *opener, struct cw_proc *p,
@@ -101,7 +119,8 @@ int cw_perfmap_embed(struct cw_writer *w, struct cw_modopen *opener, struct cw_p
 	*size = 0;
 	if (!p->njit || !room || (p->perf_map && !last))
 		return 0;
-	fd = open_map(opener, p);
+	cw_perfmap_hold(opener, p);
+	fd = p->perf_fd ? p->perf_fd - 1 : open_map(opener, p);
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &st)) {
@@ -111,7 +130,8 @@ int cw_perfmap_embed(struct cw_writer *w, struct cw_modopen *opener, struct cw_p
 			rc = write_map(w, fd, p, (size_t)st.st_size, room, size);
 		p->perf_map = version;
 	}
-	close(fd);
+	if (!p->perf_fd)
+		close(fd);
 	return rc;
 }
 

@@ -12,8 +12,15 @@
 #include "modopen.h"
 #include "proctab.h"
 
-/* A stack of the process shows code in a module that may have been made at run time. */
-void cw_perfmap_want(struct cw_proc *p, uint32_t module_id);
+/* A stack of the process shows code in a module that may have been made at run time; true when that
+ * is news. */
+bool cw_perfmap_want(struct cw_proc *p, uint32_t module_id);
+
+/*
+ * The process has memory that may hold such code: open its perf map, if there is one by now, before
+ * the process and its mounts are gone.
+ */
+void cw_perfmap_hold(struct cw_modopen *opener, struct cw_proc *p);
 
 /*
  * Write the perf map of a process as payload of the modules that were wanted: when it is not in the

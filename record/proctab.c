@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "proctab.h"
 
 #define BUCKETS 1024
@@ -27,6 +28,8 @@ static void free_proc(struct cw_proc *p)
 	for (i = 0; i < p->nrecs; i++)
 		free(p->recs[i]);
 	free(p->recs);
+	if (p->perf_fd)
+		close(p->perf_fd - 1);
 	free(p->maps);
 	free(p);
 }

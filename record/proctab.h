@@ -33,6 +33,7 @@ struct cw_proc {
 	uint32_t jit[4]; /* modules of code made at run time that stacks show */
 	uint32_t njit;
 	uint64_t perf_map; /* version of the perf map that is in the capture; 0 none */
+	int perf_fd;       /* its descriptor plus 1, owned; 0 none */
 	struct cw_map_entry *maps;
 	size_t nmaps, maps_capacity;
 	struct cw_rec **recs; /* process, process_args, thread */

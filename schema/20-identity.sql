@@ -104,7 +104,9 @@ CREATE TABLE mapping(
 	-- Offset in the file, bytes.
 	pgoff INTEGER NOT NULL,
 	-- What is mapped.
-	module_id INTEGER NOT NULL
+	module_id INTEGER NOT NULL,
+	-- 1 when it is other memory that the process moved the file's text to, as for huge pages.
+	moved INTEGER NOT NULL DEFAULT 0
 );
 
 -- Payloads that the recorder embedded or command archive added: symbol tables, unwind sections, files.

@@ -49,6 +49,8 @@ SELECT
 	h.kinds AS embedded,
 	-- Bytes of those.
 	coalesce(h.bytes, 0) AS embedded_bytes,
+	-- Processes that have its text in other memory than the file's pages, as for huge pages.
+	(SELECT count(DISTINCT p.upid) FROM mapping p WHERE p.module_id = m.module_id AND p.moved) AS moved,
 	-- What was tried for names and lines, and why it did not serve.
 	m.tried AS tried,
 	-- The same for unwind information.

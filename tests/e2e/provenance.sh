@@ -116,6 +116,58 @@ if unshare -pfm --mount-proc true 2>/dev/null; then
 	expect "a perf map in a mount namespace" "$(stack_of inside)" "leaf file < seen_inside_only jit < main file"
 fi
 
+# Text that was moved to other pages, before the recording and while it runs, has the names of its file.
+cat >"$tmp/mover.c" <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MOVED __attribute__((noipa, section(".moved")))
+void leaf(void);
+static char room[16384];
+MOVED void moved_first(void) { __asm__ volatile(".p2align 12"); }
+MOVED void moved_inner(void) { leaf(); __asm__ volatile(""); }
+MOVED void moved_outer(void) { moved_inner(); __asm__ volatile(""); }
+MOVED void moved_last(void) { __asm__ volatile(".p2align 12; nop"); }
+__attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
+static void move_text(void)
+{
+	char *from = (char *)(((unsigned long)moved_inner) & ~4095ul);
+	memcpy(room, from, 4096);
+	mmap(from, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	memcpy(from, room, 4096);
+	mprotect(from, 4096, PROT_READ | PROT_EXEC);
+}
+int main(int argc, char **argv)
+{
+	char line[8];
+	(void)argc;
+	if (!strcmp(argv[1], "before"))
+		move_text();
+	printf("PID %d\n", getpid());
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	if (!strcmp(argv[1], "during"))
+		move_text();
+	usleep(300000);
+	for (int i = 0; i < 20; i++) {
+		moved_outer();
+		usleep(1000);
+	}
+	return 0;
+}
+END
+"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/mover.c" || fail "cannot compile the mover"
+for when in before during; do
+	record_maker moved -- $when
+	expect "text moved $when the recording" "$(stack_of moved)" "leaf file < moved_inner file < moved_outer file"
+	expect "processes that moved text $when the recording" "$(sqlite3 "$tmp/moved.db" "SELECT moved FROM module_source WHERE name = 'maker'")" 1
+	"$analyze" modules "$tmp/moved.cwc" 2>/dev/null | grep -q "/maker \[moved to other pages\]" || fail "modules does not say that text was moved"
+done
+"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/maker.c"
+
 # Another user's file says nothing about a program.
 cat >"$tmp/foreign.sh" <<'END'
 "$1" anonymous <"$2" &

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Text that a process has moved from its file to other memory, as huge pages are often got. */
+#ifndef CW_MOVED_H
+#define CW_MOVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "modtab.h"
+#include "proctab.h"
+
+/*
+ * Whether memory [start, end) of a process (pid in the recorder's namespace) holds what the file fd
+ * has from offset on. A sample decides, in which the breakpoints of probes may differ. False also
+ * when the memory cannot be read.
+ */
+bool cw_moved_is_text(int fd, uint64_t offset, uint32_t pid, uint64_t start, uint64_t end);
+
+/* Names of memory without a file: in brackets, but for the code that the kernel gives every
+ * process. */
+bool cw_is_memory(const char *path);
+
+/*
+ * Is the new executable mapping f of p memory, or a file of a file system for huge pages, with the
+ * text of a file that was mapped there, or is mapped right before or behind it? Sets e->module_id,
+ * e->pgoff and a flag then.
+ */
+bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw_mapped_file *f,
+		   struct cw_map_entry *e);
+
+#endif
