@@ -7,7 +7,6 @@ need_tracing
 for tool in objcopy strip readelf ldd chroot setpriv; do
 	command -v $tool >/dev/null || skip "needs $tool"
 done
-hops=(--async-hop enqueue_request,2,process_request,1 --async-hop enqueue_storage_task,2,write_result,1)
 whole=$workloads/trace_async_test
 id=$(readelf -n "$whole" | sed -n 's/.*Build ID: //p')
 mkdir -p "$tmp/bin" "$tmp/debug/.build-id/${id:0:2}" "$tmp/wrong/.build-id/${id:0:2}" "$tmp/root/tmp"

@@ -5,6 +5,7 @@
 # are put in.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
+recorded=() analyzed=()
 readme=$here/../README.md
 cp -rs "$workloads"/. "$tmp"
 ln -s "$(realpath "$here/../examples")" "$tmp/examples"
@@ -155,8 +156,9 @@ check() {
 # ---- running a row ----------------------------------------------------------------------------------
 offset=$("$record" --binary ./trace_test --find-symbol function_to_trace | sed -n 's/.*offset=//p')
 put_in() { # WORDS of a cell, with what is not known before, to the array named first
-	local -n words=$1
-	eval "words=($(sed "s/\bPID\b/$target/g; s/\b0x11c9\b/$offset/g" <<<"$2"))"
+	# shellcheck disable=SC2034 # it is the array of the caller
+	local -n into=$1
+	eval "into=($(sed "s/\bPID\b/$target/g; s/\b0x11c9\b/$offset/g" <<<"$2"))"
 }
 run_analyze() {
 	[ ${#analyzed[@]} = 0 ] || "$analyze" "${analyzed[@]}" >shown 2>said || fail "$row: $(cat said)"
@@ -220,7 +222,7 @@ run_row() { # PROGRAM CALLWEAVE RECORD ANALYZE
 	case $3 in
 	*--find-symbol* | *--check-config*) how=ask ;;
 	*'-o -'*) how=piped ;;
-	*--exec*) how=exec ;;
+	*--exec*) how="exec" ;;
 	*) how=record ;;
 	esac
 	begin_target "$3"

@@ -67,7 +67,7 @@ expect 2 'give the database' import "$db"
 expect 2 'give the file to write' archive "$db"
 expect 2 'give a capture' modules
 expect 2 'give none or full' "$db" --srcline some
-DEBUGINFOD_URLS= expect 2 'debuginfod: give a server' modules "$db" --debuginfod
+DEBUGINFOD_URLS='' expect 2 'debuginfod: give a server' modules "$db" --debuginfod
 expect 1 'no capture file' archive "$db" -o "$dir/x"
 expect 1 'nofile.*No such file' archive "$dir/nofile" -o "$dir/x"
 expect 2 'one argument' sql "$db" select 1
