@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "debugfile.h"
@@ -15,6 +16,7 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 #define PATH_SIZE  4096
+#define MAX_SUMMED (4ll << 30) /* bytes; the largest debug files have three gigabytes */
 
 struct wanted {
 	const char *path;
@@ -42,14 +44,20 @@ static void read_link(struct wanted *w, Elf *elf)
 	memcpy(&w->crc, (char *)data->d_buf + (len / 4 + 1) * 4, 4);
 }
 
+/* The name is the target's choice: it may lead to a device, or to a file that has no end. */
 static bool has_checksum(int fd, uint32_t wanted)
 {
+	struct stat st;
 	uLong crc = crc32(0, NULL, 0);
 	uint8_t *buf = malloc(1 << 16);
 	off_t at = 0;
 	ssize_t n = -1;
 
-	while (buf && (n = pread(fd, buf, 1 << 16, at)) > 0) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_SUMMED) {
+		free(buf);
+		return false;
+	}
+	while (buf && at < MAX_SUMMED && (n = pread(fd, buf, 1 << 16, at)) > 0) {
 		crc = crc32(crc, buf, (uInt)n);
 		at += n;
 	}

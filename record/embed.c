@@ -23,6 +23,7 @@
 #define MAX_AT_ONCE     (8u << 20)   /* larger images are never whole in memory */
 #define MAX_WHOLE       (512u << 20) /* what readers take in one payload */
 #define MAX_DEBUG_FRAME (1u << 20)
+#define MAX_PAIRS       (1u << 22)    /* segments times sections: each pair is looked at */
 #define PART            (16u * 61440) /* bytes of one that are in memory: they fill a frame */
 
 /* Contents at one place of the image: from the file, or from memory. */
@@ -255,6 +256,8 @@ static bool read_headers(struct image *im, Elf *elf)
 		return false;
 	im->file_size = (uint64_t)st.st_size;
 	if (!ehdr || !ehdr->e_shnum || ehdr->e_shstrndx >= ehdr->e_shnum)
+		return false;
+	if ((uint64_t)ehdr->e_phnum * ehdr->e_shnum > MAX_PAIRS)
 		return false;
 	im->ehdr = *ehdr;
 	if (!phdrs)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -274,6 +275,40 @@ static void test_damaged(void **state)
 		damage(i);
 }
 
+/* As many segments and sections as headers can count: pairing them would take many seconds. */
+static void test_crowded(void **state)
+{
+	const Elf64_Ehdr e = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					  ELFDATA2LSB, EV_CURRENT},
+			      .e_type = ET_DYN,
+			      .e_machine = EM_X86_64,
+			      .e_version = EV_CURRENT,
+			      .e_phoff = sizeof(e),
+			      .e_shoff = sizeof(e) + 65000 * sizeof(Elf64_Phdr),
+			      .e_ehsize = sizeof(e),
+			      .e_phentsize = sizeof(Elf64_Phdr),
+			      .e_phnum = 65000,
+			      .e_shentsize = sizeof(Elf64_Shdr),
+			      .e_shnum = 65000,
+			      .e_shstrndx = 1};
+	const Elf64_Phdr note = {.p_type = PT_NOTE, .p_filesz = 1, .p_vaddr = 1};
+	const Elf64_Shdr empty = {.sh_type = SHT_PROGBITS};
+	FILE *f = fopen(in_dir("crowded"), "w");
+	clock_t begin;
+
+	(void)state;
+	assert_non_null(f);
+	fwrite(&e, sizeof(e), 1, f);
+	for (int i = 0; i < 65000; i++)
+		fwrite(&note, sizeof(note), 1, f);
+	for (int i = 0; i < 65000; i++)
+		fwrite(&empty, sizeof(empty), 1, f);
+	fclose(f);
+	begin = clock();
+	assert_int_equal(through_capture(in_dir("crowded"), in_dir("out"), CW_BLOB_SYMBOLS), 0);
+	assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
+}
+
 static void test_large(void **state)
 {
 	size_t size;
@@ -308,8 +343,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),   cmocka_unit_test(test_smaller),
-		cmocka_unit_test(test_damaged), cmocka_unit_test(test_large),
-		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_crowded),
+		cmocka_unit_test(test_large),   cmocka_unit_test(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

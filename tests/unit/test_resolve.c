@@ -213,6 +213,29 @@ static void test_huge_name(void **state)
 	free(readable);
 }
 
+/* A file without build-id names its debug file by a checksum: one that never ends has none. */
+static void test_endless_link(void **state)
+{
+	struct cw_func fn;
+	char err[CW_ERR], path[64];
+	int fd;
+
+	(void)state;
+	run("ln -s /dev/zero zeros && truncate -s 4T sparse && cc -O1 -fPIC -shared -s"
+	    " -Wl,--build-id=none -o bare.so b.c");
+	for (int i = 0; i < 2; i++) {
+		run(i ? "printf 'zeros\\0\\0\\0abcd' >link" : "printf 'sparse\\0\\0abcd' >link");
+		run("objcopy --remove-section .gnu_debuglink --add-section .gnu_debuglink=link"
+		    " bare.so");
+		snprintf(path, sizeof(path), "%s/bare.so", dir);
+		fd = open(path, O_RDONLY);
+		alarm(20);
+		assert_int_equal(cw_resolve_symbol(fd, path, "nothing", &fn, err), -ENOENT);
+		alarm(0);
+		close(fd);
+	}
+}
+
 static void test_clones(void **state)
 {
 	(void)state;
@@ -369,12 +392,13 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),       cmocka_unit_test(test_ifunc),
-		cmocka_unit_test(test_versions),    cmocka_unit_test(test_cxx),
-		cmocka_unit_test(test_clones),      cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_nearest),     cmocka_unit_test(test_offset),
-		cmocka_unit_test(test_other_files), cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_damaged),     cmocka_unit_test(test_huge_name),
+		cmocka_unit_test(test_plain),        cmocka_unit_test(test_ifunc),
+		cmocka_unit_test(test_versions),     cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_clones),       cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_nearest),      cmocka_unit_test(test_offset),
+		cmocka_unit_test(test_other_files),  cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_damaged),      cmocka_unit_test(test_huge_name),
+		cmocka_unit_test(test_endless_link),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
