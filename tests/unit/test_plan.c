@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "plan.h"
+#include "plan_keys.h"
 
 #define UNUSED(x) (void)(x)
 
@@ -506,6 +507,46 @@ static void complaints(void **state)
 	}
 }
 
+/* Every key of the tables: a list, and a word where there is no word to give, is said in its place.
+ */
+static void every_key(void **state)
+{
+	static const struct {
+		const struct key *keys;
+		const char *before;
+		int line, column; /* of the key */
+	} tables[] = {
+		{cw_plan_keys, "", 1, 1},
+		{cw_plan_func_keys, "functions:\n  - ", 2, 5},
+		{cw_plan_hop_keys, "hops:\n  - ", 2, 5},
+		{cw_plan_filter_keys, "filters:\n  ", 2, 3},
+	};
+	char err[CW_PLAN_ERR], yaml[128], where[128];
+	struct cw_plan *p;
+	int n = 0;
+
+	UNUSED(state);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		for (const struct key *k = tables[i].keys; k->name; k++)
+			for (int word = 0; word < 2; word++, n++) {
+				/* A mapping is wrong everywhere; names take any word. */
+				if ((word && k->kind == V_NAME) || (!word && k->kind == V_NODE))
+					continue;
+				snprintf(yaml, sizeof(yaml), "%s%s: %s\n", tables[i].before,
+					 k->name, word ? "purple" : "{a: b}");
+				snprintf(where, sizeof(where), "p:%d:%d: %s is '%s': expected ",
+					 tables[i].line,
+					 tables[i].column + (int)strlen(k->name) + 2, k->name,
+					 word ? "purple" : "(a list or mapping)");
+				assert_int_equal(
+					cw_plan_from_yaml(&p, yaml, strlen(yaml), "p", err),
+					-EINVAL);
+				if (strncmp(err, where, strlen(where)) != 0)
+					fail_msg("'%s' instead of '%s' for '%s'", err, where, yaml);
+			}
+	assert_true(n > 50);
+}
+
 /* Aliases are fine, and cannot be used to make much work of little text. */
 static void aliases(void **state)
 {
@@ -586,8 +627,8 @@ int main(void)
 		cmocka_unit_test(func_options),   cmocka_unit_test(finishing),
 		cmocka_unit_test(there_and_back), cmocka_unit_test(the_documented_form),
 		cmocka_unit_test(condition),      cmocka_unit_test(complaints),
-		cmocka_unit_test(aliases),        cmocka_unit_test(expanding),
-		cmocka_unit_test(odd_names),
+		cmocka_unit_test(every_key),      cmocka_unit_test(aliases),
+		cmocka_unit_test(expanding),      cmocka_unit_test(odd_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
