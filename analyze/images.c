@@ -287,6 +287,15 @@ static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t k
 	return b;
 }
 
+/* Its memory is another's, or gone; it may begin anew. */
+static void close_blob(struct cw_trace *t, struct blob *b)
+{
+	t->images->pending -= b->cap;
+	b->data = NULL;
+	b->cap = 0;
+	b->done = true;
+}
+
 static void write_blob(struct cw_trace *t, struct blob *b)
 {
 	static const char *const kinds[] = {"unknown",  "symbols", "elf",      "vdso",
@@ -299,9 +308,7 @@ static void write_blob(struct cw_trace *t, struct blob *b)
 	w[1] = cw_word(kinds[b->kind < sizeof(kinds) / sizeof(*kinds) ? b->kind : 0]);
 	w[2] = (uint64_t)(uintptr_t)b->data;
 	w[3] = b->have;
-	b->data = NULL;
-	b->done = true;
-	t->images->pending -= b->cap;
+	close_blob(t, b);
 	if (b->have >= BIG_BLOB)
 		cw_rows_sync(t->rows); /* an error shows at the end */
 }
@@ -310,10 +317,8 @@ static void write_blob(struct cw_trace *t, struct blob *b)
 static void give_up(struct cw_trace *t, struct blob *b)
 {
 	t->totals.bad++;
-	t->images->pending -= b->cap;
 	free(b->data);
-	b->data = NULL;
-	b->done = true;
+	close_blob(t, b);
 }
 
 /* Pieces come in order; a piece that starts anew begins the payload again, a gap ends it. */

@@ -327,15 +327,21 @@ static void test_mappings(void **state)
 	stream_close(&s);
 }
 
-static void put_blob(struct stream *s, uint64_t offset, uint64_t total, const char *bytes)
+static void put_piece(struct stream *s, uint32_t kind, uint64_t offset, uint64_t total,
+		      const char *bytes)
 {
 	REC(CW_BLOB, blob, 1);
 
 	r.module_id = 1;
-	r.kind = CW_BLOB_SYMBOLS;
+	r.kind = kind;
 	r.offset = offset;
 	r.total = total;
 	stream_put_text(s, &r.h, sizeof(r), bytes);
+}
+
+static void put_blob(struct stream *s, uint64_t offset, uint64_t total, const char *bytes)
+{
+	put_piece(s, CW_BLOB_SYMBOLS, offset, total, bytes);
 }
 
 static void test_payloads(void **state)
@@ -354,6 +360,25 @@ static void test_payloads(void **state)
 	expect_text(&s,
 		    "SELECT count(*) || ' ' || kind || ' ' || CAST(data AS TEXT) FROM module_blob",
 		    "1 symbols helloworld");
+	stream_close(&s);
+}
+
+/* Perf maps come again and again, not always larger. */
+static void test_payload_again(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, NULL, "x86_64");
+	put_piece(&s, CW_BLOB_PERF_MAP, 0, 20, "1 1 a long function\n");
+	put_piece(&s, CW_BLOB_PERF_MAP, 0, 6, "1 1 b\n");
+	put_piece(&s, CW_BLOB_PERF_MAP, 0, 12, "1 1 c\n");
+	put_piece(&s, CW_BLOB_PERF_MAP, 6, 12, "2 1 d\n");
+	put_piece(&s, CW_BLOB_PERF_MAP, 0, 6, ""); /* begins, and never ends */
+	stream_end(&s);
+	expect_text(&s,
+		    "SELECT count(*) || ' ' || kind || ' ' || CAST(data AS TEXT) FROM module_blob",
+		    "1 perf map 1 1 c\n2 1 d\n");
 	stream_close(&s);
 }
 
@@ -479,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_payloads),
+		cmocka_unit_test(test_payload_again),
 		cmocka_unit_test(test_file_paths),
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_noise),
