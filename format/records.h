@@ -163,7 +163,7 @@ struct cw_rec {
 	F(R, u32, module_id, "module mapped") \
 	F(R, x64, start, "first address") \
 	F(R, x64, end, "first address after it") \
-	F(R, x64, pgoff, "offset in the file, bytes") \
+	F(R, x64, pgoff, "offset in the file, bytes; of memory without a file its address") \
 	F(R, u32, prot, "PROT_* bits") \
 	F(R, u32, flags, "1 from /proc/PID/maps, 2 from PERF_RECORD_MMAP2, 4 other memory that the process moved the file's text to")
 

@@ -102,6 +102,31 @@ expect "a memory file" "$(stack_of memfd)" "leaf file < ? memfd < main file"
 record_maker memjit -- memfd $'junk\n%lx %lx in_a_memory_file(int, char)\n'
 expect "a memory file with a perf map" "$(stack_of memjit)" "leaf file < in_a_memory_file(int, char) jit < main file"
 
+# Two programs with code at what may be the same place of their memory: each is named by its own map.
+rm -f "$tmp/in" "$tmp/in2"
+mkfifo "$tmp/in" "$tmp/in2"
+both=()
+for i in 1 2; do
+	setarch -R "$tmp/maker" anonymous $'%lx %lx made_by_'$i$'\n' <"$tmp/in${i#1}" >"$tmp/both$i.out" &
+	both+=($!)
+done
+pids+=("${both[@]}")
+exec 5>"$tmp/in" 6>"$tmp/in2"
+for i in 1 2; do wait_for grep -q PID "$tmp/both$i.out"; done
+start_recorder "$tmp/both.log" -p "${both[0]}" -p "${both[1]}" -o "$tmp/both.cwc" leaf
+echo go >&5
+echo go >&6
+exec 5>&- 6>&-
+wait $recorder_pid "${both[@]}"
+forget $recorder_pid "${both[@]}"
+rm -f "/tmp/perf-${both[0]}.map" "/tmp/perf-${both[1]}.map"
+import both
+expect "two programs with perf maps" "$(sqlite3 "$tmp/both.db" "SELECT group_concat(function || ' ' || n, ', ') FROM (
+	SELECT p.pid = ${both[0]} AS first, c.function, count(*) AS n FROM slice s JOIN thread USING(utid) JOIN process p USING(upid)
+	JOIN callstack c USING(stack_id) WHERE c.depth = 1 GROUP BY 1, 2 ORDER BY 2)")" "made_by_1 20, made_by_2 20"
+expect "calls with the other program's name" "$(sqlite3 "$tmp/both.db" "SELECT count(*) FROM slice s JOIN thread USING(utid) JOIN process p USING(upid)
+	JOIN callstack c USING(stack_id) WHERE c.depth = 1 AND (p.pid = ${both[0]}) <> (c.function = 'made_by_1')")" 0
+
 # A perf map of garbage names nothing, and that is said.
 garbage=$(head -c 3000 /dev/urandom | base64 -w 60 | sed 's/%/x/g')
 record_maker garbage -- anonymous "$garbage"
