@@ -17,8 +17,10 @@
 #define SMALL_KEYS    8    /* and so many of them */
 #define MAX_SYMMETRIC 0.5  /* in which both threads do the same with the value */
 #define MUCH_MORE     3.0  /* the work of a target is so many times that of its source */
+#define LITTLE        0.1 /* the work of a target is that part of its source's: rather the way back */
 #define MEMBER_COVER  0.3  /* a wrapper has its part in so many of the crossings */
 #define STEP          0.05 /* differences of scores below are none */
+#define NEAR          0.15 /* scores of two sources of one target that differ so little say nothing */
 #define FEW_KEYS      8
 #define FEW_PRODUCT   0.4  /* both sides' shares multiplied, with few keys and no wakings */
 #define LOOK_AHEAD    2000 /* calls */
@@ -202,7 +204,7 @@ static double judge(const struct deciding *x, const struct cw_sg_pair *p, uint64
 	/* Few functions have as many arguments, but all have something on the stack. */
 	if (cw_sg_arg_of(p->source) > 6)
 		score *= 0.8;
-	if (work_ratio(x, p) < 1 / MUCH_MORE)
+	if (work_ratio(x, p) < LITTLE)
 		score *= 0.5;
 	return score;
 }
@@ -224,6 +226,21 @@ static double within(const struct deciding *x, const uint32_t *calls, uint64_t n
 	return (double)in / (double)n;
 }
 
+/* In how many more handings over to the same call does the source of a come later than that of b?
+ */
+static long later(const struct cw_sg_pair *a, const struct cw_sg_pair *b)
+{
+	long n = 0;
+
+	for (size_t i = 0, k = 0; i < samples(a); i++) {
+		while (k < samples(b) && b->targets[k] < a->targets[i])
+			k++;
+		if (k < samples(b) && b->targets[k] == a->targets[i])
+			n += (a->sources[i] > b->sources[k]) - (a->sources[i] < b->sources[k]);
+	}
+	return n;
+}
+
 /*
  * Of two pairs with the same score: the lowest argument, as higher ones may be what lay in
  * registers; the target that came first; the outermost source, or of two in a row the later one.
@@ -242,6 +259,8 @@ static bool rather(const struct deciding *x, const struct cw_sg_pair *a, const s
 		return true;
 	if (same_target && within(x, a->sources, a->n, b->source, NULL, 0) > 0.5)
 		return false;
+	if (same_target && later(a, b))
+		return later(a, b) > 0;
 	return delay_a < delay_b;
 }
 
@@ -295,6 +314,16 @@ static bool is_queue(const struct deciding *x, const struct cw_sg_pair *p)
 	return true;
 }
 
+/* Is p, with its score, to be preferred to what was found so far? */
+static bool better(const struct deciding *x, const struct cw_sg_pair *p, double now,
+		   const struct cw_sg_pair *found, double score)
+{
+	bool near = found && p->target == found->target && fabs(now - score) < NEAR &&
+		    cw_sg_probe_of(p->source) != cw_sg_probe_of(found->source);
+
+	return found && (near || now == score) ? rather(x, p, found) : now > score;
+}
+
 static const struct cw_sg_pair *best(const struct deciding *x, double *score)
 {
 	const struct cw_sg_pair *found = NULL;
@@ -305,8 +334,8 @@ static const struct cw_sg_pair *best(const struct deciding *x, double *score)
 		double now = p->n < MIN_CROSSINGS ? 0 : judge(x, p, alive(x, p));
 
 		now = floor(now / STEP + 0.001) * STEP;
-		if (now > 0 && (now > *score || (found && now == *score && rather(x, p, found))) &&
-		    !is_kept(x, p) && !is_queue(x, p)) {
+		if (now > 0 && better(x, p, now, found, *score) && !is_kept(x, p) &&
+		    !is_queue(x, p)) {
 			*score = now;
 			found = p;
 		}

@@ -18,7 +18,8 @@ case_commands() { # FILE
 
 # Build the program of a case and run the commands of its text in $work, what they print in $log.
 run_case() { # NAME
-	local name=$1 status=0
+	local status=0
+	name=$1
 	work=$tmp/work log=$tmp/case.log text=$examples/case-$1.md
 	need_tracing
 	"$examples/build-case" "$name" >"$tmp/build.log" 2>&1 || status=$?
@@ -48,6 +49,19 @@ ask() {
 	local capture=$1 sql=$2
 	shift 2
 	"$analyze" sql --format csv "$work/$capture" "$@" "$sql" 2>"$tmp/ask.err" | sed 1d
+}
+
+# Among all functions that match, of a run of its own, suggest finds these handoffs and no other:
+# found_among NUMBER "HOPS" PATTERN... -- ARGUMENT...
+found_among() {
+	local least=$1 wanted=$2 program
+	shift 2
+	program=$("$examples/build-case" "$name")
+	(cd "$work" && "$record" -q -o wide.cwc --attribution --exec "$program" "$@") >"$tmp/wide.log" 2>&1 ||
+		fail "cannot record many functions: $(tail -n 1 "$tmp/wide.log")"
+	at_least "functions recorded" "$(ask wide.cwc "SELECT count(*) FROM probe")" "$least"
+	expect "handoffs among them" "$("$analyze" suggest "$work/wide.cwc" 2>/dev/null | sed -n 's/^  --async-hop //p' | sort)" \
+		"$(printf '%s\n' $wanted | sort)"
 }
 
 # The text tells this number to its reader.

@@ -496,6 +496,26 @@ static void test_few_values(void **state)
 	free(text);
 }
 
+/* Of two sources in a row the later one hands over, though a waking came a little early for it. */
+static void test_two_in_a_row(void **state)
+{
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		call(GIVE_UP, 1, 0, 0, key(i % 20), 0);
+		run("INSERT OR IGNORE INTO waker(waker_id, utid, in_interrupt) VALUES(1, 1, 0);"
+		    "INSERT INTO episode(utid, ts, waking_ts, state, preempted, waker_id)"
+		    " VALUES(2, %lld, %lld, 1, 0, 1)",
+		    (long long)now, (long long)now + (i % 5 ? 150 : 50));
+		call(SUBMIT, 1, 0, 0, key(i % 20), 0);
+		call(RUN, 2, 0, key(i % 20), 0, 0);
+	}
+	text = suggested(CW_FORMAT_CSV, 1);
+	has(text, ",submit,2,run,1,");
+	free(text);
+}
+
 /* In a process that began within the capture nothing was queued before. */
 static void test_fresh(void **state)
 {
@@ -507,7 +527,7 @@ static void test_fresh(void **state)
 		call(RUN, 1, 0, key(i % 8), 0, 0);
 		call(TAKE, 2, 0, key(i % 8), 0, 0);
 	}
-	run("UPDATE slice SET dur = 90 WHERE probe_id = %d", RUN);
+	run("UPDATE slice SET dur = 290 WHERE probe_id = %d", RUN);
 	run("UPDATE process SET start_ts = 10; UPDATE thread SET tid = 50 WHERE utid = 1;"
 	    "INSERT INTO capture_info VALUES('boottime_offset_ns', '1000')");
 	for (int i = 0; i < 3; i++) {
@@ -568,6 +588,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_leftovers, begin, end),
 		cmocka_unit_test_setup_teardown(test_free_list, begin, end),
 		cmocka_unit_test_setup_teardown(test_own_queue, begin, end),
+		cmocka_unit_test_setup_teardown(test_two_in_a_row, begin, end),
 		cmocka_unit_test_setup_teardown(test_few_values, begin, end),
 		cmocka_unit_test_setup_teardown(test_fresh, begin, end),
 		cmocka_unit_test_setup_teardown(test_two_targets, begin, end),
