@@ -89,9 +89,13 @@ SELECT
 		'blocked_ns', c.blocked_ns, 'runqueue_ns', c.runq_ns, 'preempted_ns', c.preempted_ns,
 		'unknown_ns', c.unknown_ns,
 		'touched_by_loss', json(CASE c.touched_by_loss WHEN 0 THEN 'false' ELSE 'true' END),
-		'args', json_array(printf('0x%x', c.arg1), printf('0x%x', c.arg2),
-			printf('0x%x', c.arg3), printf('0x%x', c.arg4), printf('0x%x', c.arg5),
-			printf('0x%x', c.arg6), printf('0x%x', c.arg7), printf('0x%x', c.arg8)),
+		'args', json_array(iif(c.arg1 IS NULL, NULL, printf('0x%x', c.arg1)),
+			iif(c.arg2 IS NULL, NULL, printf('0x%x', c.arg2)),
+			iif(c.arg3 IS NULL, NULL, printf('0x%x', c.arg3)),
+			iif(c.arg4 IS NULL, NULL, printf('0x%x', c.arg4)),
+			iif(c.arg5 IS NULL, NULL, printf('0x%x', c.arg5)),
+			iif(c.arg6 IS NULL, NULL, printf('0x%x', c.arg6)),
+			printf('0x%x', c.arg7), printf('0x%x', c.arg8)),
 		'wait', json(coalesce((SELECT wait_json FROM report_wait_json j WHERE j.offcpu_id =
 			(SELECT offcpu_id FROM report_call_wait x WHERE x.slice_id = c.slice_id)), 'null')),
 		'stack', json(coalesce((SELECT frames_json FROM report_stack_json k

@@ -49,7 +49,8 @@ SELECT json_object('ph', 'X', 'cat', 'call', 'name', p.function, 'pid', l.pid, '
 	'args', json_object('call_id', s.slice_id, 'ret', CASE WHEN s.ret IS NOT NULL THEN printf('0x%016x', s.ret) END,
 		'no_return', s.no_return, 'oncpu_ns', s.oncpu_ns, 'blocked_ns', s.blocked_ns, 'runq_ns', s.runq_ns,
 		'preempted_ns', s.preempted_ns, 'unknown_ns', s.unknown_ns,
-		'arg1', printf('0x%x', s.arg1), 'arg2', printf('0x%x', s.arg2))) AS item
+		'arg1', iif(s.arg1 IS NULL, NULL, printf('0x%x', s.arg1)),
+		'arg2', iif(s.arg2 IS NULL, NULL, printf('0x%x', s.arg2)))) AS item
 FROM chosen_call c JOIN slice s USING(slice_id) JOIN probe p USING(probe_id) JOIN lane l USING(utid)
 LEFT JOIN target_end h USING(slice_id), origin
 ORDER BY s.slice_id;

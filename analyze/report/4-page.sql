@@ -129,7 +129,12 @@ SELECT s.slice_id AS slice, k.how, s.ts - t0 AS ts, s.dur, s.utid, s.probe_id AS
 	s.oncpu_ns AS oncpu, s.blocked_ns AS blocked, s.runq_ns AS runq, s.preempted_ns AS preempted,
 	s.unknown_ns AS unknown, CASE WHEN s.ret IS NOT NULL THEN printf('0x%x', s.ret) END AS ret, s.no_return,
 	(SELECT u.stack FROM used_stack u WHERE u.stack_id = s.stack_id) AS stack,
-	printf('0x%x 0x%x 0x%x 0x%x 0x%x 0x%x', s.arg1, s.arg2, s.arg3, s.arg4, s.arg5, s.arg6) AS args
+	iif(s.arg1 IS NULL, '-', printf('0x%x', s.arg1)) || ' ' ||
+		iif(s.arg2 IS NULL, '-', printf('0x%x', s.arg2)) || ' ' ||
+		iif(s.arg3 IS NULL, '-', printf('0x%x', s.arg3)) || ' ' ||
+		iif(s.arg4 IS NULL, '-', printf('0x%x', s.arg4)) || ' ' ||
+		iif(s.arg5 IS NULL, '-', printf('0x%x', s.arg5)) || ' ' ||
+		iif(s.arg6 IS NULL, '-', printf('0x%x', s.arg6)) AS args
 FROM picked_call k JOIN slice s USING(slice_id), start ORDER BY s.ts;
 
 -- ---- sums over all chains that the filters chose -----------------------------------------------------

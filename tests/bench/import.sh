@@ -15,7 +15,7 @@ queue_filter() { # DATABASE
 section_import() {
 	local round n=$((rounds < 3 ? rounds : 3)) filter format
 	if [ ! -e "$tmp/million.cwc" ]; then
-		record_at_rate million $capture_rate $capture_seconds 1 capture || {
+		record_at_rate million "$capture_rate" "$capture_seconds" 1 capture || {
 			failed import "import beside inserting rows" "$(last_words "$tmp/tracer.log")"
 			return
 		}

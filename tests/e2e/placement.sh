@@ -124,6 +124,10 @@ for compiler in "${compilers[@]}"; do
 	done
 	expect "$compiler: finished calls" "$(sqlite3 "$n-returns.db" "SELECT sum(dur > 0) FROM slice")" \
 		"$(sqlite3 "$n-returns.db" "SELECT count(*) FROM slice")"
+	# An argument that is not there is null, not 0.
+	expect "$compiler: calls without an argument in JSONL" "$("$analyze" "$n-entries.cwc" --format jsonl 2>/dev/null | grep -c '"args":\[[^]]*null')" \
+		"$(sqlite3 "$n-entries.db" "SELECT count(*) FROM slice WHERE arg1 IS NULL
+			OR arg2 IS NULL OR arg3 IS NULL OR arg4 IS NULL OR arg5 IS NULL OR arg6 IS NULL")"
 	# What stays single-stepped is named in the report.
 	"$analyze" "$n-entries.db" >report.txt 2>/dev/null
 	for function in $(sqlite3 "$n-entries.db" "SELECT function FROM probe WHERE single_stepped"); do
