@@ -187,11 +187,16 @@ static void test_alternate(void **state)
 	db = name_it("a", "a", &o, "a.debug", NULL);
 	fx_expect(db, 1, SHOWN);
 	sqlite3_close(db);
-	/* Under the right name, but another: libdw by itself would take it. */
-	assert_int_equal(fx_shell("mkdir absent && cp b.debug absent/moved.dwz && "
-				  "cp b.debug alternates/moved.dwz"),
-			 0);
-	db = name_it("a", "a", &o, "a.debug", "b.debug");
+	/* The same, but for the build id: libdw by itself would take it. */
+	assert_int_equal(
+		fx_shell("objcopy --dump-section .note.gnu.build-id=note moved.dwz same.dwz && "
+			 "printf "
+			 "other | dd of=note bs=1 seek=20 conv=notrunc 2>/dev/null && objcopy "
+			 "--update-section .note.gnu.build-id=note moved.dwz other.dwz && "
+			 "mkdir absent && cp other.dwz absent/moved.dwz && "
+			 "cp other.dwz alternates/moved.dwz"),
+		0);
+	db = name_it("a", "a", &o, "a.debug", "other.dwz");
 	fx_expect(db, 1, UNNAMED);
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "another build id"));
 	sqlite3_close(db);
