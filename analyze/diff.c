@@ -196,7 +196,7 @@ static int judge(struct args *a, sqlite3_stmt *hop, int part, struct cw_series *
 			a->diff.db, &s,
 			"INSERT INTO result(signature, hop, source, target, component,"
 			" count_a, p50_a, p95_a, p99_a, mean_a, count_b, p50_b, p95_b, p99_b,"
-			" mean_b, effect, p, blocks, untested) VALUES(?1, ?2, ?3, ?4, ?5, ?6,"
+			" mean_b, effect, p, blocks, doubt) VALUES(?1, ?2, ?3, ?4, ?5, ?6,"
 			" ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)");
 	if (err)
 		return err;
@@ -209,7 +209,8 @@ static int judge(struct args *a, sqlite3_stmt *hop, int part, struct cw_series *
 	if (t.blocks)
 		sqlite3_bind_double(s, 17, t.p);
 	sqlite3_bind_int(s, 18, t.blocks);
-	sqlite3_bind_text(s, 19, t.why, -1, SQLITE_STATIC);
+	if (t.few || t.drifts)
+		sqlite3_bind_text(s, 19, t.few ? "few" : "drifts", -1, SQLITE_STATIC);
 	if (sqlite3_step(s) != SQLITE_DONE)
 		err = cw_fail(-EBADMSG, "cannot compare: %s", sqlite3_errmsg(a->diff.db));
 	sqlite3_finalize(s);

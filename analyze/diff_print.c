@@ -14,7 +14,7 @@ static const char schema[] =
 	" target TEXT, component TEXT, count_a INTEGER, p50_a INTEGER, p95_a INTEGER, p99_a "
 	"INTEGER,"
 	" mean_a INTEGER, count_b INTEGER, p50_b INTEGER, p95_b INTEGER, p99_b INTEGER,"
-	" mean_b INTEGER, effect REAL, p REAL, blocks INTEGER, untested TEXT, p_adjusted REAL,"
+	" mean_b INTEGER, effect REAL, p REAL, blocks INTEGER, doubt TEXT, p_adjusted REAL,"
 	" change_ns INTEGER, change REAL, share REAL, changed INTEGER, rank INTEGER)";
 
 int cw_diff_begin(struct cw_diff *d)
@@ -82,7 +82,7 @@ static const char all_sql[] =
 	" count_b AS 'B n', ms(p50_a) AS 'A p50', ms(p50_b) AS 'B p50', ms(p95_a) AS 'A p95',"
 	" ms(p95_b) AS 'B p95', ms(p99_a) AS 'A p99', ms(p99_b) AS 'B p99', percent(change) AS "
 	"change,"
-	" CASE WHEN p_adjusted IS NULL THEN coalesce(untested, 'same') ELSE printf('%.2g', "
+	" CASE WHEN p_adjusted IS NULL THEN coalesce(doubt, 'same') ELSE printf('%.2g', "
 	"p_adjusted) END AS p FROM result"
 	" WHERE signature = ?1 ORDER BY hop, id";
 
@@ -131,7 +131,10 @@ static void print_head(struct cw_diff *d, const char *const capture[2], FILE *ou
 {
 	long long tests = cw_query_int(d->db, "SELECT count(p) FROM result", 0);
 	long long changed = cw_query_int(d->db, "SELECT sum(changed) FROM result", 0);
-	long long untested = cw_query_int(d->db, "SELECT count(untested) FROM result", 0);
+	long long untested =
+		cw_query_int(d->db, "SELECT count(*) FROM result WHERE doubt = 'few'", 0);
+	long long drifting =
+		cw_query_int(d->db, "SELECT count(*) FROM result WHERE doubt = 'drifts'", 0);
 
 	fputs("A: ", out);
 	cw_print_safe(out, capture[0]);
@@ -145,10 +148,12 @@ static void print_head(struct cw_diff *d, const char *const capture[2], FILE *ou
 		d->min_change * 100);
 	if (untested)
 		fprintf(out,
-			"%lld more could not be judged: few, fewer than 30 values in one of them; "
-			"drifts, "
-			"they drift so slowly that a longer recording is needed.\n",
+			"%lld more have fewer than 40 values in one of them, too few to judge.\n",
 			untested);
+	if (drifting)
+		fprintf(out,
+			"%lld drift so slowly that only a great change shows: record for longer.\n",
+			drifting);
 }
 
 static int print_text(struct cw_diff *d, const char *const capture[2], FILE *out)
@@ -189,7 +194,7 @@ static const char rows_sql[] =
 	"change_ns,"
 	" 'change', change, 'share', share, 'p', p, 'p_adjusted', p_adjusted, 'effect', effect, "
 	"'blocks', blocks,"
-	" 'untested', untested, 'count_a', count_a, 'count_b', count_b, 'p50_a_ns', p50_a, "
+	" 'doubt', doubt, 'count_a', count_a, 'count_b', count_b, 'p50_a_ns', p50_a, "
 	"'p50_b_ns',"
 	" p50_b, 'p95_a_ns', p95_a, 'p95_b_ns', p95_b, 'p99_a_ns', p99_a, 'p99_b_ns', p99_b,"
 	" 'mean_a_ns', mean_a, 'mean_b_ns', mean_b) AS r FROM result ORDER BY rank IS NULL, rank, "

@@ -5,16 +5,15 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include "diff_stats.h"
 
 #define MOST_BLOCKS  12
-#define LEAST_BLOCKS 6
+#define LEAST_BLOCKS 8
 #define PER_BLOCK    5     /* values that make a block */
 #define TRY_ALL      13000 /* permutations of 8 and 8 blocks are fewer */
 #define RESEMBLE     0.3   /* correlation of neighbouring blocks from which they are too short */
-#define DRIFT        0.4   /* and from which nothing can be said */
+#define DRIFT        0.4   /* and from which only the obvious can be said */
 
 int cw_series_add(struct cw_series *s, int64_t ns)
 {
@@ -190,21 +189,19 @@ static void test_ranks(const double *rank, size_t na, size_t nb, unsigned int ro
 {
 	size_t least = (na < nb ? na : nb) / PER_BLOCK;
 	int blocks = least < MOST_BLOCKS ? (int)least : MOST_BLOCKS;
-	double x[2 * MOST_BLOCKS], r;
+	double x[2 * MOST_BLOCKS], r, taken;
 
-	for (;; blocks = blocks > 8 ? 8 : LEAST_BLOCKS) {
+	for (;; blocks = LEAST_BLOCKS) {
 		block_means(rank, na, blocks, x);
 		block_means(rank + na, nb, blocks, x + blocks);
 		r = resemblance(x, blocks);
 		if (r <= RESEMBLE || blocks == LEAST_BLOCKS)
 			break;
 	}
-	if (r > DRIFT) {
-		out->why = "drifts";
-		return;
-	}
+	out->drifts = r > DRIFT;
 	out->blocks = blocks;
-	out->p = permute(x, 2 * blocks, sqrt((1 - r) / (1 + r)), rounds);
+	taken = (1 - r) / (1 + r);
+	out->p = permute(x, 2 * blocks, out->drifts ? taken : sqrt(taken), rounds);
 }
 
 int cw_diff_test(const struct cw_series *a, const struct cw_series *b, unsigned int rounds,
@@ -216,7 +213,7 @@ int cw_diff_test(const struct cw_series *a, const struct cw_series *b, unsigned 
 
 	*out = (struct cw_diff_test){.p = 1, .effect = 0.5};
 	if (!a->n || !b->n || a->n < LEAST_BLOCKS * PER_BLOCK || b->n < LEAST_BLOCKS * PER_BLOCK) {
-		out->why = "few";
+		out->few = true;
 		return 0;
 	}
 	all = reallocarray(NULL, n, sizeof(*all));

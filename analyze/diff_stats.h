@@ -6,6 +6,7 @@
 #ifndef CW_DIFF_STATS_H
 #define CW_DIFF_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,8 @@ struct cw_diff_test {
 	double effect; /* chance that a value of b exceeds one of a, ties counted half; 0.5 without
 			*/
 	int blocks;    /* blocks of time a recording was cut into; 0: not tested */
-	const char *why; /* "few" values or "drifts": not tested; NULL when it was, or all values
-			    are one */
+	bool few;      /* too few values to test */
+	bool drifts;   /* tested, but so dependent that only a great change would be noticed */
 };
 
 /*
@@ -32,7 +33,7 @@ struct cw_diff_test {
  * all, each recording is cut into blocks of time, and the blocks are permuted between the two:
  * what a block's values have in common does not count as evidence. When neighbouring blocks
  * resemble each other, they are made longer, and what resemblance is left is taken off the
- * statistic; when it is too much, nothing is tested. The statistic is studentized, so that
+ * statistic, twice when it is much. The statistic is studentized, so that
  * recordings of different length can be compared. rounds: permutations when they are too many to
  * try all. Returns 0 or -ENOMEM.
  */

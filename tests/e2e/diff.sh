@@ -71,7 +71,7 @@ fi
 
 # What cannot be compared is said.
 make_up short 103 1 20
-"$analyze" diff "$tmp/before.db" "$tmp/short.db" | grep -q 'few, fewer than 30' || fail "nothing is said of too few values"
+"$analyze" diff "$tmp/before.db" "$tmp/short.db" | grep -q 'fewer than 40 values' || fail "nothing is said of too few values"
 "$analyze" diff "$tmp/before.db" 2>/dev/null
 expect "status with one capture" $? 2
 "$analyze" diff "$tmp/before.db" "$tmp/none.db" 2>"$tmp/err"

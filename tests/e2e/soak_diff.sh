@@ -32,6 +32,18 @@ for ((i = 0; i < pairs; i++)); do
 	done
 	compare complex
 done
-note "$alarms of $n real pairs of the same load raised an alarm"
+# The same program, of which one function sleeps a fifth longer.
+if sed 's/workload_sleep_us(50000)/workload_sleep_us(60000)/' "$here/workloads/trace_thread_pool_test.c" >"$tmp/slow.c" &&
+	gcc -std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -I"$here/workloads" \
+		-o "$tmp/slow" "$tmp/slow.c" "$build/tests/workloads/truth.o" -lpthread; then
+	record_exec a trace_thread_pool_test --count 300 -- "${pool_hops[@]}" write_result
+	mkdir -p "$tmp/slower" && cp "$tmp/slow" "$tmp/slower/trace_thread_pool_test"
+	workloads=$tmp/slower record_exec b trace_thread_pool_test --count 300 -- "${pool_hops[@]}" write_result
+	"$analyze" diff "$tmp/a.cwc" "$tmp/b.cwc" >"$tmp/text" || fail "diff with a slow stage"
+	grep -qE '^ *1 +submit_storage_task -> write_result +work ' "$tmp/text" || fail "the slow stage is not first: $(head -n 15 "$tmp/text")"
+else
+	fail "cannot compile the slow program"
+fi
+[ $n = 0 ] || note "$alarms of $n real pairs of the same load raised an alarm"
 at_most "false alarms" $alarms "$(awk -v n=$n 'BEGIN { print int(0.05 * n + 1.645 * sqrt(0.0475 * n) + 0.5) }')"
 finish
