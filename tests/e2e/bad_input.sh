@@ -66,6 +66,7 @@ more_of() { # COMMAND
 	import | archive) more=(-o "$tmp/x.out") ;;
 	discover) more=(enqueue_request) ;;
 	export) more=(--format csv) ;;
+	diff) more=("$good") ;;
 	*) more=() ;;
 	esac
 }

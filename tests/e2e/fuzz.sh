@@ -14,7 +14,8 @@ for harness in "$build"/asan/fuzz/*; do
 		[ ! -e "$tmp/crash-$name" ] || echo "the input, for base64 -d: $(base64 -w 0 "$tmp/crash-$name" | head -c 20000)"
 	}
 	names+=("$name")
-	inputs=$((inputs + $(sed -n 's/ inputs$//p' "$tmp/$name.log")))
+	run=$(sed -n "s/ inputs\$//p" "$tmp/$name.log")
+	inputs=$((inputs + ${run:-0}))
 done
 at_least "harnesses" ${#names[@]} 9
 note "$inputs inputs of ${names[*]}"

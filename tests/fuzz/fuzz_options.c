@@ -76,7 +76,7 @@ static void check(const struct cw_options *o)
 
 	if (!o->output || !o->ring_bytes || (o->ring_bytes & (o->ring_bytes - 1)))
 		abort();
-	if (o->check_config || o->find_symbol)
+	if (o->check || o->check_config || o->find_symbol)
 		return;
 	if (!o->plan->nfuncs && !o->plan->nhops)
 		abort();
