@@ -42,14 +42,14 @@ static const char doc[] =
 	"Write what a capture holds for another tool. Times are ns of the capture where the format "
 	"has room for them; the views that SCHEMA.md describes are where all rows come from."
 	"\vFormats, and what opens them:\n"
-	"  chrome      timeline of threads, chains and handoffs: https://ui.perfetto.dev, or "
+	"  chrome      timeline of threads, chains, handoffs: https://ui.perfetto.dev, "
 	"chrome://tracing\n"
 	"  speedscope  stacks: https://www.speedscope.app\n"
 	"  folded      stacks as lines: flamegraph.pl, inferno-flamegraph\n"
 	"  csv         a row a hop, or a row a call: spreadsheets, R, pandas, DuckDB\n"
 	"  dot         the graph of hops: Graphviz (dot -Tsvg)\n"
-	"  otlp        spans, a trace a chain: POST to port 4318 of an OpenTelemetry collector, "
-	"Jaeger or Tempo (/v1/traces)\n"
+	"  otlp        spans, a trace a chain: OpenTelemetry Collector, Jaeger, Tempo "
+	"(POST :4318/v1/traces)\n"
 	"  firefox     stacks and timeline: https://profiler.firefox.com\n\n"
 	"Examples:\n"
 	"  callweave-analyze export trace.cwc --format chrome -o trace.json\n"
@@ -62,7 +62,7 @@ struct args {
 	struct cw_input input;
 	struct cw_report report; /* its filters and what they choose */
 	const struct format *format;
-	const char *output, *weight;
+	const char *output, *weight; /* NULL: standard output, blocked */
 };
 
 static void get_format(struct args *a, const char *arg, struct argp_state *state)
@@ -108,6 +108,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "give a capture file, or - for standard input");
 		if (!a->format)
 			argp_error(state, "give a format, such as --format chrome");
+		else if (a->weight && !a->format->scripts[2])
+			argp_error(state, "--weight %s: %s has no weighed stacks", a->weight,
+				   a->format->name);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -122,7 +125,7 @@ static int write_format(struct args *a, FILE *out)
 {
 	struct cw_export x = {.db = a->report.db,
 			      .out = out,
-			      .weight = a->weight,
+			      .weight = a->weight ?: "blocked",
 			      .filtered = cw_filters_any(&a->report.filters)};
 	int err = 0;
 
@@ -156,7 +159,7 @@ static int run(struct args *a)
 
 int cw_cmd_export(int argc, char **argv)
 {
-	struct args a = {.report.filters = CW_FILTERS_UNSET, .weight = "blocked"};
+	struct args a = {.report.filters = CW_FILTERS_UNSET};
 	int status;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))

@@ -78,6 +78,8 @@ done
 expect "sentences about a missing folder" "$(wc -l <"$tmp/err")" 1
 "$analyze" export "$tmp/pool.db" --format xml >"$tmp/err" 2>&1
 expect "status of an unknown format" $? 2
+"$analyze" export "$tmp/pool.db" --format chrome --weight oncpu >"$tmp/err" 2>&1
+expect "status of a weight for what has none" $? 2
 "$analyze" export "$tmp/pool.db" --format chrome 2>"$tmp/err" | head -c 100 >/dev/null
 expect "what is said when the reader goes" "$(cat "$tmp/err")" ""
 

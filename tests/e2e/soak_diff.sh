@@ -10,14 +10,18 @@ fi
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 pairs=${DIFF_PAIRS:-20}
-alarms=0 n=0
+alarms=0 n=0 others=0
 
 compare() { # NAME
 	n=$((n + 1))
 	"$analyze" diff "$tmp/a.cwc" "$tmp/b.cwc" --no-symbols --format jsonl >"$tmp/jsonl" 2>/dev/null || fail "diff of pair $n"
 	grep -q '"p":[0-9]' "$tmp/jsonl" || fail "pair $n ($1): nothing was tested"
+	if busy; then
+		others=$((others + 1)) # what others do is a part of the load
+	elif grep -q '"changed":true' "$tmp/jsonl"; then
+		alarms=$((alarms + 1))
+	fi
 	grep -q '"changed":true' "$tmp/jsonl" || return
-	alarms=$((alarms + 1))
 	echo "pair $n ($1): $(grep '"changed":true' "$tmp/jsonl" | head -n 3 | grep -o '"target.*"p_adjusted":[^,]*')"
 }
 
@@ -44,6 +48,6 @@ if sed 's/workload_sleep_us(50000)/workload_sleep_us(60000)/' "$here/workloads/t
 else
 	fail "cannot compile the slow program"
 fi
-[ $n = 0 ] || note "$alarms of $n real pairs of the same load raised an alarm"
-at_most "false alarms" $alarms "$(awk -v n=$n 'BEGIN { print int(0.05 * n + 1.645 * sqrt(0.0475 * n) + 0.5) }')"
+[ $n = 0 ] || note "$alarms of $((n - others)) real pairs of the same load raised an alarm, $others more were recorded on a busy machine"
+at_most "false alarms" $alarms "$(awk -v n=$((n - others)) 'BEGIN { print int(0.05 * n + 1.645 * sqrt(0.0475 * n) + 0.5) }')"
 finish
