@@ -240,7 +240,8 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 
 /*
  * From one of the chain's last frames by rules to where the thread began. What they say replaces
- * what the chain said, unless they know less.
+ * what the chain said, unless they know less. Where the chain ends rightly, a stack's name may cover
+ * no memory before its end: who is hidden there may be another one the next time.
  */
 static void to_end(struct walk *w, const struct cw_stack_regs *end)
 {
@@ -263,10 +264,21 @@ static void to_end(struct walk *w, const struct cw_stack_regs *end)
 		i++;
 	if (!tail.complete && i == tail.n)
 		return; /* nothing that was not known */
-	if (w->hidden >= from)
-		w->hidden = -1;
+	i = 0;
+	if (w->hidden >= from) {
+		unsigned at = left ? left - 1 : 0;
+
+		while (left && at < tail.n && tail.pc[at] != out->pc[out->n - 1])
+			at++;
+		if (left && at < tail.n) {
+			i = at + 1;
+			from = (int)out->n - 1;
+		} else {
+			w->hidden = -1;
+		}
+	}
 	out->n = (unsigned)from + 1;
-	for (i = 0; i < tail.n; i++)
+	for (; i < tail.n; i++)
 		add(out, tail.pc[i], tail.exact[i]);
 	out->complete = tail.complete;
 	out->truncated = tail.truncated;

@@ -100,21 +100,24 @@ __noinline int cw_save_put_back(__u32 slot)
 	return 0;
 }
 
-/* A function of its own: the verifier would go through all its ways for each word of the memory. */
+/*
+ * Number of the mapped code that a word points into, from 1; 0 none, CW_TEXT_RANGES + 1 not known.
+ * A function of its own: the verifier would go through all its ways for each word of the memory.
+ */
 __noinline int cw_in_ranges(__u32 pid, __u64 word)
 {
 	struct cw_texts *t = bpf_map_lookup_elem(&texts, &pid);
 	__u32 i = 0, step;
 
 	if (!t || t->n > CW_TEXT_RANGES)
-		return 1;
+		return CW_TEXT_RANGES + 1;
 #pragma unroll
 	for (step = CW_TEXT_RANGES / 2; step; step /= 2) {
 		if (t->ranges[(i + step) & (CW_TEXT_RANGES - 1)].start <= word)
 			i += step;
 	}
 	i &= CW_TEXT_RANGES - 1;
-	return t->ranges[i].start <= word && word < t->ranges[i].end;
+	return t->ranges[i].start <= word && word < t->ranges[i].end ? i + 1 : 0;
 }
 
 /*
@@ -252,28 +255,39 @@ __noinline int cw_save_begin(__u32 slot, __u64 id)
 	return cw_save_output(s, area, id, 0);
 }
 
+/* Where the current thread's stack begins, or a little above; 0 unknown. */
+__noinline __u64 cw_stack_top(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (id >> 32 == (__u32)id)
+		return BPF_CORE_READ(task, mm, start_stack);
+#if defined(__TARGET_ARCH_x86)
+	/* Threads of the C library have data of their own in between. */
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return 0;
+#endif
+}
+
 /*
- * Bytes to save from a place on: all that there are to where the stack begins, when those are not
- * more than the most, else a few. Threads of the C library have data of their own there.
+ * Bytes to save from a place on: all that there are to where the main thread's stack begins, when
+ * those are not more than the most, else a few.
  */
 __noinline __u32 cw_save_room(__u32 slot, __u64 from, __u32 few, __u32 most)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	volatile struct cw_slot *s = cw_slot_at(slot);
-	__u64 left = 0;
+	__u64 id = bpf_get_current_pid_tgid(), top, left;
 
 	if (!s)
 		return 0;
-	if (BPF_CORE_READ(task, pid) == BPF_CORE_READ(task, tgid)) {
-		left = BPF_CORE_READ(task, mm, start_stack) - from;
-		s->at_end = left <= most;
-		return left <= most ? left : few;
-	}
-	s->at_end = 0;
-#if defined(__TARGET_ARCH_x86)
-	left = BPF_CORE_READ(task, thread.fsbase) - from;
-#endif
-	return left && left < few ? left : few;
+	top = s->top;
+	left = top - from;
+	s->at_end = id >> 32 == (__u32)id && left <= most;
+	if (s->at_end)
+		return left;
+	return top && left < few ? left : few;
 }
 
 /*
@@ -305,13 +319,97 @@ static __always_inline __u32 cw_save_end_copy(__u32 slot, struct cw_slot *s)
 }
 
 /*
+ * The code of the C library that starts programs and threads: nothing else is behind it. That is
+ * proved once for a return address and how far it is from where the stack begins.
+ */
+struct cw_start {
+	__u64 ret; /* and whose */
+	__u64 distance;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct cw_start);
+	__type(value, __u32);
+} starts SEC(".maps");
+
+#define CW_FIRST_BYTES \
+	64 /* of the main thread's stack: return address to a program's first code \
+	    */
+
+/* May code return to an address: is there a call before it? */
+__noinline int cw_after_call(__u64 address)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u8 b[8] = {};
+
+	if (bpf_probe_read_user(b, sizeof(b), (void *)(address - sizeof(b))))
+		return 1;
+	/* Through an address, and through a register or memory with what it takes to name it. */
+	return b[3] == 0xe8 || (b[6] == 0xff && (b[7] & 0x38) == 0x10) ||
+	       (b[5] == 0xff && (b[6] & 0x38) == 0x10) || (b[4] == 0xff && (b[5] & 0x38) == 0x10) ||
+	       (b[2] == 0xff && (b[3] & 0x38) == 0x10) || (b[1] == 0xff && (b[2] & 0x38) == 0x10);
+#elif defined(__TARGET_ARCH_arm64)
+	__u32 insn = 0;
+
+	if (bpf_probe_read_user(&insn, sizeof(insn), (void *)(address - sizeof(insn))))
+		return 1;
+	return insn >> 26 == 0x25 || (insn & 0xfffff000) == 0xd63f0000;
+#else
+#error "how does a function call another one?"
+#endif
+}
+
+/*
+ * Does the saved memory hold all from the last frame pointer to where the stack begins, and can no
+ * word of it be a return address into other code than the last frame's? -1: it is not known yet
+ * where code is.
+ */
+__noinline int cw_is_start(__u32 slot)
+{
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	__u32 i, at, begin, end, pid, last;
+	int own, other;
+	__u64 word;
+
+	if (!s || !area || !s->top || s->from + s->saved < s->top)
+		return 0;
+	last = s->n - 1;
+	if (last >= CW_MAX_FRAMES)
+		return 0;
+	pid = s->req.pid;
+	own = cw_in_ranges(pid, ((struct cw_stack *)s->rec)->frames[last]);
+	if (own > CW_TEXT_RANGES)
+		return -1;
+	begin = s->fps[last & (CW_MAX_FRAMES_POW2 - 1)] + 16 - s->from;
+	end = s->top - s->from;
+	if (bpf_get_current_pid_tgid() >> 32 == (__u32)bpf_get_current_pid_tgid())
+		end -= CW_FIRST_BYTES;
+	for (i = 0; own && i < CW_SAVE_MIN / 8; i++) {
+		at = begin + i * 8;
+		barrier_var(at);
+		if (at >= end || at >= cfg.save_bytes)
+			break;
+		word = *(__u64 *)(area + CW_MEMORY + at);
+		other = cw_in_ranges(pid, word);
+		if (other && other != own && cw_after_call(word))
+			own = 0;
+	}
+	return own != 0;
+}
+
+/*
  * What unwinding depends on must be part of the stack's name: two callers of a library function may
  * differ only behind the last frame pointer. With --stack dwarf all of it may be saved anyway.
  */
 __noinline int cw_save_end_hash(__u32 slot)
 {
 	struct cw_slot *s = cw_slot_at(slot);
-	__u32 n;
+	struct cw_start key;
+	__u32 n, *known, is;
+	int start;
 
 	if (!s)
 		return 0;
@@ -320,7 +418,18 @@ __noinline int cw_save_end_hash(__u32 slot)
 		return 0;
 	if (s->fps[n - 1] + CW_END_MAX - s->req.regs.sp < cfg.stack_bytes)
 		return 0;
-	if (cw_save_end_copy(slot, s))
+	key.ret = ((struct cw_stack *)s->rec)->frames[n - 1] ^ s->req.seed;
+	key.distance = s->top - s->fps[n - 1];
+	known = bpf_map_lookup_elem(&starts, &key);
+	if (known && *known)
+		return 0;
+	if (!cw_save_end_copy(slot, s))
+		return 0;
+	start = known ? 0 : cw_is_start(slot);
+	is = start > 0;
+	if (!known && start >= 0)
+		bpf_map_update_elem(&starts, &key, &is, BPF_ANY);
+	if (!is)
 		s->end = cw_save_hash(slot, 1);
 	return 0;
 }

@@ -79,6 +79,9 @@ __noinline int cw_walk(__u32 slot)
 			s->req.flags |= CW_STACK_FP_END;
 		if (fp < low || (fp & 7) || fp - low > CW_MAX_FRAME_BYTES)
 			return 0;
+		/* The data of a thread lies there, and begins with a pointer to itself. */
+		if (fp >= s->top && low < s->top)
+			return 0;
 		if (bpf_probe_read_user(pair, sizeof(pair), (void *)fp))
 			return 0;
 		ret = pair[1] & CW_CODE_MASK;
@@ -196,6 +199,7 @@ __noinline __u64 cw_stack_user(__u32 slot)
 		s->saved = 0;
 		return cw_stack_finish(slot);
 	}
+	s->top = cw_stack_top();
 	cw_walk(slot);
 	if (s->trampolines)
 		cw_true_returns(slot);

@@ -45,6 +45,7 @@ struct cw_slot {
 	__u32 reserved;
 	__u64 from; /* where the bytes come from */
 	__u64 end;  /* hash of the bytes behind the last frame pointers */
+	__u64 top;  /* where the stack begins, or a little above; 0 unknown */
 	struct cw_stack_req req;
 	struct pt_regs regs; /* scratch: programs have 512 bytes of stack, callees included */
 	__u64 fps[CW_MAX_FRAMES_POW2]; /* frame pointers: the return address of frame i is behind
@@ -73,6 +74,7 @@ extern __u64 cw_save_hash(__u32 slot, __u64 h);
 extern int cw_save_begin(__u32 slot, __u64 id);
 extern int cw_save_end(__u32 slot, __u64 id);
 extern int cw_save_end_hash(__u32 slot);
+extern __u64 cw_stack_top(void);
 extern __u32 cw_save_room(__u32 slot, __u64 from, __u32 few, __u32 most);
 
 static __always_inline struct cw_slot *cw_slot_at(__u32 i)
