@@ -13,7 +13,8 @@
 enum { DEPTH, ADDRESS, MODULE, FUNCTION, FILE_NAME, LINE, INLINED };
 
 static const char query[] =
-	"SELECT depth, address, module, function, file, line, inline_depth <"
+	"SELECT depth, address, module, coalesce(function, module || '+' || rel_pc), file, line,"
+	" inline_depth <"
 	" (SELECT max(inline_depth) FROM callstack d WHERE d.stack_id = c.stack_id"
 	"  AND d.depth = c.depth)"
 	" FROM callstack c WHERE stack_id = ?1 ORDER BY depth, inline_depth";

@@ -44,14 +44,15 @@ DELETE FROM used_stack WHERE stack_id IS NULL;
 
 CREATE TEMP TABLE used_frame(frame INTEGER PRIMARY KEY, function TEXT, module TEXT, file TEXT, line INTEGER, address TEXT);
 INSERT INTO used_frame(function, module, file, line, address)
-SELECT DISTINCT c.function, c.module, c.file, c.line, c.address FROM used_stack u JOIN callstack c USING(stack_id);
+SELECT DISTINCT coalesce(c.function, c.module || '+' || c.rel_pc), c.module, c.file, c.line, c.address
+FROM used_stack u JOIN callstack c USING(stack_id);
 CREATE INDEX temp.used_frame_by_all ON used_frame(address, function);
 
 CREATE TEMP VIEW page_frame AS SELECT frame, function, module, file, line, address FROM used_frame ORDER BY frame;
 CREATE TEMP VIEW page_stack AS
 SELECT u.stack, k.kind, k.truncated, k.caller_only, k.failed,
 	(SELECT json_group_array(frame) FROM (
-		SELECT (SELECT f.frame FROM used_frame f WHERE f.address IS c.address AND f.function IS c.function
+		SELECT (SELECT f.frame FROM used_frame f WHERE f.address IS c.address AND f.function IS coalesce(c.function, c.module || '+' || c.rel_pc)
 			AND f.module IS c.module AND f.file IS c.file AND f.line IS c.line) AS frame
 		FROM callstack c WHERE c.stack_id = u.stack_id ORDER BY c.depth, c.inline_depth)) AS frames_json
 FROM used_stack u LEFT JOIN stack k USING(stack_id) ORDER BY u.stack;
