@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Functions called in a tight loop, to find the cost of a probe on one: hits START_FILE SECONDS
- * [FUNCTION [CALLS_A_SECOND]] prints how many calls were made and ns a call. The functions save
+ * [FUNCTION [CALLS_A_SECOND]] prints how many calls were made, ns of CPU a call (what other
+ * programs take does not count) and calls a second. The functions save
  * their frame pointer first, as most do in a program built with frame pointers.
  */
 #pragma GCC optimize("no-omit-frame-pointer")
@@ -68,6 +69,14 @@ static const struct {
 	{"begins_endbr", begins_endbr, 0},
 };
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static uint64_t hit_many(uint64_t (*call)(uint64_t), uint64_t x)
 {
 	int n = BATCH;
@@ -92,7 +101,7 @@ int main(int argc, char **argv)
 	double rate = argc > 4 ? strtod(argv[4], NULL) : 0;
 	uint64_t (*call)(uint64_t) = NULL;
 	int depth = 0;
-	uint64_t begin, end, calls = 0, x = 0;
+	uint64_t begin, end, cpu, calls = 0, x = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
@@ -105,6 +114,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	wait_for_start(argv[1]);
+	cpu = cpu_ns();
 	begin = now_ns();
 	end = begin + (uint64_t)(strtod(argv[2], NULL) * 1e9);
 	do {
@@ -114,7 +124,8 @@ int main(int argc, char **argv)
 			;
 	} while (now_ns() < end);
 	end = now_ns();
-	printf("calls %" PRIu64 " ns %.3f rate %.0f\n", x, (double)(end - begin) / (double)calls,
+	cpu = cpu_ns() - cpu;
+	printf("calls %" PRIu64 " ns %.3f rate %.0f\n", x, (double)cpu / (double)calls,
 	       (double)calls * 1e9 / (double)(end - begin));
 	return x != calls;
 }
