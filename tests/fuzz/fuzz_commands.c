@@ -18,6 +18,7 @@ int analyzer(int argc, char **argv);
 #define MAX_ARGS 32
 
 static jmp_buf end;
+static bool running; /* else it is libFuzzer's file */
 static char capture[4096];
 
 error_t __real_argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
@@ -75,7 +76,7 @@ void __wrap_argp_failure(const struct argp_state *st, int status, int err, const
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	return __real_fopen(strpbrk(mode, "wa+") ? "/dev/null" : path, mode);
+	return __real_fopen(running && strpbrk(mode, "wa+") ? "/dev/null" : path, mode);
 }
 
 int __wrap_cw_database_open(sqlite3 **out, const struct cw_open_opts *o)
@@ -112,8 +113,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (strncmp(word, "--H", 3) != 0) /* argp's own --HANG does that */
 			argv[argc++] = argument(word);
 	argv[argc] = NULL;
+	running = true;
 	if (!setjmp(end))
 		status = analyzer(argc, argv);
+	running = false;
 	if (status < 0 || status > 2)
 		abort();
 	return 0;
