@@ -85,6 +85,8 @@ static const char *no_return_reason(const struct cw_trace *t, const struct cw_ca
 		return "kernel limit";
 	if (!c->has_return)
 		return "not probed";
+	if (cw_loss_detached(t, c->probe->id) <= ts)
+		return "lost"; /* may have returned long before */
 	if (how)
 		return how;
 	if (cw_loss_touches(t, c->ts, ts, CW_TYPE_BIT(CW_PROBE_RETURN)))
@@ -114,7 +116,7 @@ static void pop(struct cw_trace *t, struct cw_task *task, uint64_t ts, const cha
 	 */
 	if (c->has_return || c->kernel_limit)
 		write_slice(t, task, c, 0, reason,
-			    !strcmp(reason, "capture end") ||
+			    !strcmp(reason, "capture end") || !strcmp(reason, "lost") ||
 				    cw_loss_touches(t, c->ts, ts, CW_SCHED_TYPES | CW_CALL_TYPES));
 	drop_innermost(tc);
 }

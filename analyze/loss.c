@@ -5,10 +5,12 @@
  * not know what the lost would have said.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "capture.h"
 #include "hash.h"
 #include "loss.h"
+#include "probes.h"
 
 #define KEPT_NS 120000000000ull /* a followed capture knows losses one by one for so long */
 
@@ -26,6 +28,12 @@ struct cw_losses {
 	size_t n, cap;
 	uint64_t *block_end; /* greatest end of each BLOCK ranges */
 	size_t nblocks, blocks_cap;
+	struct detached {
+		uint32_t probe_id;
+		uint64_t ts;
+		char *reason; /* with the function's name, for its row */
+	} * off;
+	size_t noff, off_cap;
 };
 
 static void append(struct cw_losses *l, struct range r)
@@ -126,6 +134,8 @@ static const char *reason_name(uint32_t reason)
 		return "overload";
 	case CW_LOST_DELETED:
 		return "deleted";
+	case CW_LOST_DETACHED:
+		return "detached";
 	case CW_LOST_DAMAGED:
 		return "damaged file";
 	case CW_LOST_LATE:
@@ -137,7 +147,7 @@ static const char *reason_name(uint32_t reason)
 	}
 }
 
-static void write_row(struct cw_trace *t, const struct cw_lost *lost)
+static void write_row(struct cw_trace *t, const struct cw_lost *lost, const char *reason)
 {
 	const struct cw_type *type = cw_type_by_id((uint16_t)lost->kind);
 	uint64_t *w = cw_rows_put(t->rows, CW_ROW_LOSS,
@@ -147,7 +157,7 @@ static void write_row(struct cw_trace *t, const struct cw_lost *lost)
 	w[1] = lost->end_ts < INT64_MAX ? lost->end_ts : INT64_MAX;
 	w[2] = cw_word(type ? type->name : "*");
 	w[3] = lost->h.cpu;
-	w[4] = cw_word(reason_name(lost->reason));
+	w[4] = cw_word(reason);
 	w[5] = lost->count;
 }
 
@@ -161,6 +171,44 @@ static void join(struct range *r, const struct range *other)
 		r->ts = other->ts;
 	if (other->end_ts > r->end_ts)
 		r->end_ts = other->end_ts;
+}
+
+/* Repeated in every part of a capture: the first time counts. */
+static int detached(struct cw_trace *t, const struct cw_lost *lost)
+{
+	uint32_t probe_id = lost->probe - 1;
+	struct cw_losses *l = t->losses;
+	struct detached d = {.probe_id = probe_id, .ts = lost->h.ts};
+
+	if (cw_loss_detached(t, probe_id) != UINT64_MAX || l->noff > UINT16_MAX)
+		return 0;
+	if (asprintf(&d.reason, "detached: %s", cw_probe_of(t, probe_id)->name) < 0)
+		return -ENOMEM;
+	cw_reserve(l->off, l->noff, l->off_cap);
+	l->off[l->noff++] = d;
+	write_row(t, lost, d.reason);
+	return 0;
+}
+
+uint64_t cw_loss_detached(const struct cw_trace *t, uint32_t probe_id)
+{
+	const struct cw_losses *l = t->losses;
+
+	for (size_t i = 0; i < l->noff; i++)
+		if (l->off[i].probe_id == probe_id)
+			return l->off[i].ts;
+	return UINT64_MAX;
+}
+
+bool cw_loss_detached_at(const struct cw_trace *t, size_t i, uint32_t *probe_id, uint64_t *ts)
+{
+	const struct cw_losses *l = t->losses;
+
+	if (i >= l->noff)
+		return false;
+	*probe_id = l->off[i].probe_id;
+	*ts = l->off[i].ts;
+	return true;
 }
 
 static int event(struct cw_trace *t, const struct cw_rec *rec)
@@ -179,7 +227,9 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 		t->totals.bad++;
 		return 0;
 	}
-	write_row(t, lost);
+	if (lost->reason == CW_LOST_DETACHED && lost->probe)
+		return detached(t, lost);
+	write_row(t, lost, reason_name(lost->reason));
 	append(l, new);
 	return 0;
 }
@@ -196,7 +246,7 @@ void cw_loss_found(struct cw_trace *t, uint32_t kind, uint32_t cpu, uint64_t fro
 
 	/* A loss that was counted covers it already. */
 	if (!cw_loss_touches(t, from, to, CW_SWITCH_TYPES))
-		write_row(t, &lost);
+		write_row(t, &lost, reason_name(lost.reason));
 }
 
 void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec)
@@ -205,7 +255,7 @@ void cw_loss_late(struct cw_trace *t, const struct cw_rec *rec)
 
 	lost.reason = CW_LOST_LATE;
 	t->totals.late++;
-	write_row(t, &lost);
+	write_row(t, &lost, reason_name(lost.reason));
 }
 
 /* One range instead of all that ended before limit. */
@@ -246,6 +296,9 @@ static void release(struct cw_trace *t)
 	if (t->losses) {
 		free(t->losses->r);
 		free(t->losses->block_end);
+		for (size_t i = 0; i < t->losses->noff; i++)
+			free(t->losses->off[i].reason);
+		free(t->losses->off);
 	}
 	free(t->losses);
 	t->losses = NULL;
@@ -254,8 +307,8 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_loss;
 const struct cw_pass cw_pass_loss = {
 	.name = "loss",
-	.version = 1,
-	.reads = "lost",
+	.version = 2,
+	.reads = "lost probes",
 	.writes = "loss",
 	.types = CW_TYPE_BIT(CW_LOST),
 	.begin = begin,

@@ -22,6 +22,14 @@ uint64_t cw_loss_within(const struct cw_trace *t, uint64_t from, uint64_t to, ui
 			uint32_t cpu, uint64_t *lo, uint64_t *hi);
 
 /*
+ * From which moment on nothing is recorded of a probe, as it was detached; UINT64_MAX when it was
+ * not. Such a loss is none for the functions above: it hides nothing of any other probe.
+ */
+uint64_t cw_loss_detached(const struct cw_trace *t, uint32_t probe_id);
+/* The probes that were detached, by index, and since when; false behind the last. */
+bool cw_loss_detached_at(const struct cw_trace *t, size_t i, uint32_t *probe_id, uint64_t *ts);
+
+/*
  * Events contradict each other: a record of this type must be missing between from and to, though
  * nobody counted it. Written as a loss; who found it marks what it touches.
  */

@@ -327,6 +327,28 @@ static void refuse_all(struct cw_trace *t, const struct cw_task *task, const str
 /* ---- targets ------------------------------------------------------------------------------------
  */
 
+/* By ts the source or target of a hop had been detached: what is not seen may have been there. */
+static bool cut_off(struct cw_trace *t, uint32_t hop, uint64_t ts)
+{
+	uint32_t probe_id;
+	uint64_t since;
+
+	for (size_t i = 0; cw_loss_detached_at(t, i, &probe_id, &since); i++) {
+		const struct cw_roles *r =
+			cw_hops_roles(t, &t->stitch->hops, cw_probe_of(t, probe_id));
+
+		if (since > ts)
+			continue;
+		for (uint32_t k = 0; k < r->nsources; k++)
+			if (r->sources[k] == hop)
+				return true;
+		for (uint32_t k = 0; k < r->ntargets; k++)
+			if (r->targets[k] == hop)
+				return true;
+	}
+	return false;
+}
+
 /* Would the loss of a target explain why a and b, the older one first, are both open? */
 static bool loss_explains(const struct cw_trace *t, const struct cw_submission *a,
 			  const struct cw_submission *b)
@@ -377,7 +399,10 @@ static struct cw_link *take(struct cw_trace *t, const struct cw_task *task, cons
 
 	doubt |= n > 1 ? CW_DOUBT_AMBIGUOUS : 0;
 	doubt |= h->plan->target_arg == CW_ARG_AUTO ? CW_DOUBT_AUTO : 0;
-	doubt |= cw_loss_touches(t, x->ts, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY)) ? CW_DOUBT_LOSS : 0;
+	doubt |= cw_loss_touches(t, x->ts, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY)) ||
+				 cut_off(t, hop, c->ts)
+			 ? CW_DOUBT_LOSS
+			 : 0;
 	l->refs = 1;
 	l->prev = cw_link_get(x->prev);
 	l->doubt = doubt | x->doubt;
@@ -478,11 +503,12 @@ static void unmatched(struct cw_trace *t, const struct cw_task *task, struct cw_
 		h->ambiguous++;
 		reason = "ambiguous auto";
 		c->step->doubt = CW_DOUBT_AMBIGUOUS;
-	} else if (near_begin(t, h, c->ts) && !task->process->image_ts &&
+	} else if (!cut_off(t, hop, c->ts) && near_begin(t, h, c->ts) && !task->process->image_ts &&
 		   !key_seen(t, task, c, hop)) {
 		reason = "before capture";
 		c->step->doubt = CW_DOUBT_EDGE;
-	} else if (cw_loss_touches(t, since, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY))) {
+	} else if (cw_loss_touches(t, since, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY)) ||
+		   cut_off(t, hop, c->ts)) {
 		reason = "loss";
 		c->step->doubt = CW_DOUBT_LOSS;
 	}

@@ -259,7 +259,7 @@ static void check_plan(struct check *c, const struct cw_plan_text *t, const stru
 
 static void check_lost(struct check *c, const struct cw_lost *l, const struct cw_pos *pos)
 {
-	if (!l->count || l->end_ts < l->h.ts)
+	if ((!l->count && l->reason != CW_LOST_DETACHED) || l->end_ts < l->h.ts)
 		say(c,
 		    "a record in the frame at byte %" PRIu64 " says that %" PRIu64
 		    " events were lost from %" PRIu64 " to %" PRIu64,

@@ -32,6 +32,7 @@ struct cw_bpf_config {
 			      pointer */
 	__u32 save_bytes;  /* room for them, the greatest of all */
 	__u32 reserved;
+	__u64 max_rate; /* hits a second that a probe may have; 0: as many as it likes */
 };
 
 /* A traced thread, by tid. */
@@ -66,6 +67,13 @@ struct cw_count {
 	__u64 emitted;
 	__u64 lost;
 	struct cw_loss_window window[2];
+};
+
+/* How often a probe was hit lately, where that is limited. */
+struct cw_rate {
+	__u64 since; /* up to a second ago */
+	__u64 count;
+	__u64 off; /* nothing is recorded of it from this moment on; 0 nothing happened */
 };
 
 /* How often a probe's stacks were new, on one CPU. */

@@ -25,6 +25,53 @@ struct {
 	__type(value, __u32);
 } probe_no_fp SEC(".maps");
 
+/* With a limit of hits a second: how often each probe was hit. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cw_rate);
+} probe_rates SEC(".maps");
+
+/* Probes that had too many, for the recorder to detach. */
+volatile __u32 cw_too_hot = 0;
+
+#define SECOND 1000000000ll
+
+static __always_inline struct cw_rate *cw_rate_of(__u64 cookie)
+{
+	__u32 probe = (__u16)cookie;
+
+	return cfg.max_rate ? bpf_map_lookup_elem(&probe_rates, &probe) : NULL;
+}
+
+/*
+ * Has this probe had more hits within a second than it may? It is silent from then on, long before
+ * the recorder has detached it. Hits on several CPUs at a time count once at least.
+ */
+static __always_inline bool cw_too_often(__u64 cookie, __u64 ts)
+{
+	struct cw_rate *r = cw_rate_of(cookie);
+
+	if (!r)
+		return false;
+	if (r->off) {
+		if (ts < r->off)
+			r->off = ts;
+		return true;
+	}
+	if ((__s64)(ts - r->since) >= SECOND) {
+		r->since = ts;
+		r->count = 0;
+	}
+	__sync_fetch_and_add(&r->count, 1);
+	if (r->count <= cfg.max_rate)
+		return false;
+	r->off = ts;
+	__sync_fetch_and_add(&cw_too_hot, 1);
+	return true;
+}
+
 /* The current thread when it is traced, taking it in when its process is. */
 static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *task, __u32 pid,
 							   __u32 tid)
@@ -100,6 +147,8 @@ int cw_func_entry(struct pt_regs *ctx)
 	if (!t)
 		return 0;
 	cookie = cw_cookie(ctx);
+	if (cw_too_often(cookie, ts))
+		return 0;
 	sp = PT_REGS_SP(ctx) + (__s32)(cookie >> 32);
 	cw_note_thread(t, task, id, ts);
 #if defined(__TARGET_ARCH_x86)
@@ -145,9 +194,11 @@ int cw_func_return(struct pt_regs *ctx)
 	__u64 ts = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct cw_tstate *t = cw_thread_find(id);
+	__u64 cookie = cw_cookie(ctx);
+	struct cw_rate *rate = cw_rate_of(cookie);
 	struct cw_probe_return *r;
 
-	if (!t)
+	if (!t || (rate && rate->off))
 		return 0;
 	cw_note_thread(t, task, id, ts);
 	r = cw_reserve(CW_PROBE_RETURN, sizeof(*r), ts);
@@ -155,7 +206,7 @@ int cw_func_return(struct pt_regs *ctx)
 		return 0;
 	r->pid = id >> 32;
 	r->tid = id;
-	r->probe_id = (__u16)cw_cookie(ctx);
+	r->probe_id = (__u16)cookie;
 	r->reserved = 0;
 	r->sp = PT_REGS_SP(ctx);
 	r->ret = PT_REGS_RC(ctx);

@@ -101,9 +101,11 @@ struct cw_rec {
 
 #define CW_FIELDS_LOST(R, F, A, S, B, V) \
 	F(R, u32, kind, "record type of the lost events") \
-	F(R, u32, reason, "1 ring full, 2 probe missed (the kernel skipped it), 3 recorder overload, 4 deleted") \
-	F(R, u64, count, "how many; at least 1") \
-	F(R, u64, end_ts, "last moment of the loss, ns; ts is the first")
+	F(R, u32, reason, "1 ring full, 2 probe missed (the kernel skipped it), 3 recorder overload, 4 deleted, 5 probe detached (it was hit too often)") \
+	F(R, u64, count, "how many; at least 1, but for reason 5 0: nobody counts") \
+	F(R, u64, end_ts, "last moment of the loss, ns; ts is the first; for reason 5 the greatest number: up to the end") \
+	F(R, u32, probe, "number plus 1 of the probe that alone is meant; 0 all") \
+	F(R, u32, reserved, "0")
 
 #define CW_FIELDS_COUNTER(R, F, A, S, B, V) \
 	F(R, u32, kind, "record type counted") \
@@ -338,7 +340,8 @@ enum cw_lost_reason {
 	CW_LOST_RING = 1,
 	CW_LOST_MISSED = 2,
 	CW_LOST_OVERLOAD = 3,
-	CW_LOST_DELETED = 4
+	CW_LOST_DELETED = 4,
+	CW_LOST_DETACHED = 5
 };
 enum cw_end_reason {
 	CW_END_SIGNAL = 1,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include "drain.h"
+#include "maxrate.h"
 #include "resolve.h"
 #include "ringpos.h"
 #include "rotate.h"
@@ -241,6 +242,8 @@ static int next_epoch(struct cw_drain *d)
 	rc = cw_modules_repeat(d->s.modules);
 	if (!rc)
 		rc = cw_points_write(d->s.points, d->s.segments->w, d->s.modules, true);
+	if (!rc)
+		rc = cw_losses_repeat(d->s.losses);
 	return rc ? rc : cw_drain_write_plan(d->s.segments->w, d->s.plan_yaml, true);
 }
 
@@ -296,9 +299,10 @@ static int tick(struct cw_writer *w, uint64_t now)
 static int periodic(struct cw_drain *d, uint64_t now, char *err)
 {
 	struct cw_writer_stats st;
-	int rc = 0;
+	int rc = cw_maxrate_poll(d->s.probes, d->s.losses, d->s.points, d->s.segments->o->max_rate,
+				 d->s.warn);
 
-	if (now >= d->next_poll) {
+	if (!rc && now >= d->next_poll) {
 		d->next_poll = now + POLL_NS;
 		rc = cw_losses_poll(d->s.losses);
 	}

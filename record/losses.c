@@ -16,8 +16,6 @@ static const uint32_t kinds[] = {CW_THREAD,       CW_STACK,        CW_STACK_REGS
 				 CW_EXIT};
 #define NKINDS (sizeof(kinds) / sizeof(*kinds))
 
-enum { LOST_RING = 1, LOST_MISSED = 2 };
-
 struct cw_losses {
 	struct cw_probes *pr;
 	struct cw_writer *w;
@@ -35,6 +33,8 @@ struct cw_losses {
 	} * files;
 	uint64_t emitted[NKINDS], lost[NKINDS], missed[NKINDS];
 	uint64_t last_poll;
+	uint32_t *detached; /* probes */
+	size_t ndetached;
 };
 
 static uint64_t mono_ns(void)
@@ -101,6 +101,44 @@ static int append_lost(struct cw_losses *l, uint32_t kind, uint32_t cpu, uint64_
 	return cw_writer_append(l->w, &r.h);
 }
 
+static int append_detached(struct cw_losses *l, uint32_t probe, uint64_t ts, uint32_t flags)
+{
+	struct cw_lost r = {
+		.h = {.type = CW_LOST,
+		      .size = sizeof(r),
+		      .cpu = CW_CPU_NONE,
+		      .flags = (uint16_t)flags,
+		      .ts = ts},
+		.kind = CW_PROBE_ENTRY,
+		.reason = CW_LOST_DETACHED,
+		.end_ts = UINT64_MAX,
+		.probe = probe + 1,
+	};
+
+	return cw_writer_append(l->w, &r.h);
+}
+
+int cw_losses_detached(struct cw_losses *l, uint32_t probe, uint64_t ts)
+{
+	uint32_t *more = realloc(l->detached, (l->ndetached + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	l->detached = more;
+	l->detached[l->ndetached++] = probe;
+	return append_detached(l, probe, ts, 0);
+}
+
+int cw_losses_repeat(struct cw_losses *l)
+{
+	uint64_t now = mono_ns();
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < l->ndetached; i++)
+		rc = append_detached(l, l->detached[i], now, CW_REC_REPEATED);
+	return rc;
+}
+
 /*
  * From the first to the last loss of the generation that ended. A program that ran while it ended
  * may have written into the next one, or not at all yet: then the time since the last poll is
@@ -128,7 +166,7 @@ static int report_cpu(struct cw_losses *l, size_t k, uint32_t cpu, uint32_t gen,
 		to = now;
 	}
 	*done = c->lost;
-	return append_lost(l, kinds[k], cpu, n, LOST_RING, from, to);
+	return append_lost(l, kinds[k], cpu, n, CW_LOST_RING, from, to);
 }
 
 static int report_missed(struct cw_losses *l, size_t k, uint64_t now)
@@ -138,7 +176,7 @@ static int report_missed(struct cw_losses *l, size_t k, uint64_t now)
 	if (!n)
 		return 0;
 	l->missed[k] = missed;
-	return append_lost(l, kinds[k], CW_CPU_NONE, n, LOST_MISSED, l->last_poll, now);
+	return append_lost(l, kinds[k], CW_CPU_NONE, n, CW_LOST_MISSED, l->last_poll, now);
 }
 
 int cw_losses_poll(struct cw_losses *l)
@@ -264,6 +302,11 @@ uint64_t cw_losses_missed(const struct cw_losses *l, uint32_t kind)
 	return k < NKINDS ? l->missed[k] : 0;
 }
 
+size_t cw_losses_ndetached(const struct cw_losses *l)
+{
+	return l->ndetached;
+}
+
 void cw_losses_free(struct cw_losses *l)
 {
 	if (!l)
@@ -272,5 +315,6 @@ void cw_losses_free(struct cw_losses *l)
 	free(l->reported);
 	free(l->discarded);
 	free(l->files);
+	free(l->detached);
 	free(l);
 }

@@ -4,6 +4,7 @@
 #define CW_LOSSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "capture.h"
 #include "probes.h"
@@ -16,6 +17,10 @@ int cw_losses_poll(struct cw_losses *l);
 /* A record of this type from this CPU was thrown away on purpose: it is as if it had not happened.
  */
 void cw_losses_discard(struct cw_losses *l, uint32_t kind, uint32_t cpu);
+/* A probe is detached: nothing is known of its function from ts on. */
+int cw_losses_detached(struct cw_losses *l, uint32_t probe, uint64_t ts);
+/* Say so again, for a part of the capture that stands alone: a new epoch or file. */
+int cw_losses_repeat(struct cw_losses *l);
 /*
  * Where the recording goes on in several files, each gets counter records of its own.
  * cw_losses_count_files comes first (-ENOMEM); then tell of every record, to which of the files it
@@ -32,6 +37,7 @@ int cw_losses_finish(struct cw_losses *l);
 uint64_t cw_losses_emitted(const struct cw_losses *l, uint32_t kind);
 uint64_t cw_losses_lost(const struct cw_losses *l, uint32_t kind);
 uint64_t cw_losses_missed(const struct cw_losses *l, uint32_t kind);
+size_t cw_losses_ndetached(const struct cw_losses *l);
 void cw_losses_free(struct cw_losses *l);
 
 #endif

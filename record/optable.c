@@ -34,6 +34,8 @@ const char cw_option_doc[] =
 	"      at most eight files, trace.0001.cwc and so on\n"
 	"  callweave-record -p 1234 --flight 30 --flight-when handle_request,250 handle_request\n"
 	"      what happened in the 30 s before a slow call, and nothing else on disk\n"
+	"  callweave-record -p 1234 --max-rate 10000 --function 'queue_*'\n"
+	"      let go of those that are called too often to be recorded at little cost\n"
 	"  callweave-record -p 1234 -o - f | callweave-analyze follow -\n"
 	"      watch while recording\n"
 	"  callweave-record --check\n"
@@ -90,6 +92,8 @@ const struct argp_option cw_option_table[] = {
 	 2},
 	{"embed-max", OPT_EMBED_MAX, "BYTES", 0,
 	 "at most so much of that in a capture file, uncompressed, with K, M or G (1G)", 2},
+	{"max-rate", OPT_MAX_RATE, "N", 0,
+	 "detach a function that is called more than N times a second, and go on without it", 2},
 	{"force-return-probes", OPT_FORCE_RETURN, NULL, 0,
 	 "return probes in programs of Go or another runtime that moves stacks", 2},
 	{NULL, 0, NULL, 0, "When to stop, where to write:", 3},

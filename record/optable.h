@@ -40,7 +40,8 @@ enum cw_option_key {
 	OPT_CHECK_CONFIG,
 	OPT_CHECK,
 	OPT_FLIGHT,
-	OPT_FLIGHT_WHEN
+	OPT_FLIGHT_WHEN,
+	OPT_MAX_RATE
 };
 
 extern const struct argp_option cw_option_table[];

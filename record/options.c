@@ -379,6 +379,9 @@ static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
 	case OPT_ROTATE:
 		o->segments = cw_value_count(st, "--rotate", arg, MAX_SEGMENTS);
 		return 0;
+	case OPT_MAX_RATE:
+		o->max_rate = cw_value_count(st, "--max-rate", arg, UINT32_MAX);
+		return 0;
 	case OPT_FLIGHT:
 		o->flight_ns = cw_value_scaled(st, "--flight", arg, 1e9);
 		return 0;

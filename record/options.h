@@ -34,6 +34,7 @@ struct cw_options {
 	char *flight_when; /* name of a function whose slow calls have it written, malloc'ed; NULL:
 			      none */
 	uint64_t flight_limit_ns; /* what is slow */
+	uint64_t max_rate;        /* hits a second from which on a probe is detached; 0: never */
 	uint32_t segments;    /* files to go on in, each of max_bytes; 0: one file, output itself */
 	uint32_t stack_bytes; /* of each distinct user stack to save; 0: frame pointers do */
 	enum cw_embed embed;  /* what of modules' files goes into the capture */

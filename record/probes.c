@@ -33,8 +33,15 @@ struct cw_probes {
 	unsigned int cpus;
 	int fds[MAX_LINKS * 4]; /* uprobe_multi links */
 	size_t nfds;
-	struct bpf_link **links; /* all others */
+	struct bpf_link **links; /* all others, but those of points that can be detached alone */
 	size_t nlinks;
+	struct own_links {
+		int fd[2]; /* uprobe_multi links, entry and return; 0 none */
+		struct bpf_link *link[2];
+		bool gone;
+	} * own; /* of each point, where one can be detached alone; else NULL */
+	size_t nown;
+	uint32_t hot; /* points that had too many hits and were seen */
 };
 
 static bool verbose;
@@ -105,6 +112,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->exec_ino = t->own.at[0].ino;
 	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
+	c->max_rate = o->max_rate;
 	c->stacks = o->plan->stacks;
 	c->stack_bytes = o->stack_bytes;
 	c->save_bytes = c->stack_bytes > CW_SAVE_MIN ? c->stack_bytes : CW_SAVE_MIN;
@@ -122,6 +130,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	bpf_map__set_value_size(pr->skel->maps.saves, CW_SAVE_VALUE(c->save_bytes));
 	bpf_map__set_max_entries(pr->skel->maps.probe_guard, p->n ? p->n : 1);
 	bpf_map__set_max_entries(pr->skel->maps.probe_no_fp, p->n ? p->n : 1);
+	bpf_map__set_max_entries(pr->skel->maps.probe_rates, p->n ? p->n : 1);
 	if (pr->multi) {
 		bpf_program__set_expected_attach_type(pr->skel->progs.cw_func_entry,
 						      CW_ATTACH_UPROBE_MULTI);
@@ -208,7 +217,11 @@ int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const str
 	pr->cpus = libbpf_num_possible_cpus();
 	pr->multi = cw_has_uprobe_multi();
 	pr->links = calloc(MAX_LINKS + 2 * p->n, sizeof(*pr->links));
-	rc = cw_check_privilege(pr->multi, err);
+	if (o->max_rate) {
+		pr->own = calloc(p->n ? p->n : 1, sizeof(*pr->own));
+		pr->nown = p->n;
+	}
+	rc = !pr->links || (o->max_rate && !pr->own) ? -ENOMEM : cw_check_privilege(pr->multi, err);
 	if (!rc) {
 		pr->skel = callweave_bpf__open();
 		rc = pr->skel ? configure(pr, o, t, p, err) : -errno;
@@ -305,6 +318,20 @@ static int attach_file_multi(struct cw_probes *pr, const struct cw_elf_file *f,
 	return fd < 0 ? fd : 0;
 }
 
+/* The same for one point: a link that can be closed alone. */
+static int attach_own_multi(struct cw_probes *pr, const struct cw_points *p, size_t i, bool ret,
+			    pid_t pid)
+{
+	uint64_t offset = p->at[i].at.placed, cookie = point_cookie(pr, p, i);
+	struct bpf_program *prog =
+		ret ? pr->skel->progs.cw_func_return : pr->skel->progs.cw_func_entry;
+	int fd = cw_attach_multi(bpf_program__fd(prog), p->at[i].file->fd, &offset, &cookie, 1, ret,
+				 pid);
+
+	pr->own[i].fd[ret] = fd > 0 ? fd : 0;
+	return fd < 0 ? fd : 0;
+}
+
 static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t i, bool ret,
 			 pid_t pid)
 {
@@ -315,11 +342,34 @@ static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t
 	};
 	struct callweave_bpf *skel = pr->cookies ? pr->skel : pr->copies[i];
 	struct bpf_program *prog = ret ? skel->progs.cw_func_return : skel->progs.cw_func_entry;
+	struct bpf_link *link;
 	char path[64];
 
+	if (pr->multi)
+		return attach_own_multi(pr, p, i, ret, pid);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->at[i].file->fd);
-	return keep_link(pr, bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path,
-							     p->at[i].at.placed, &opts));
+	link = bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path, p->at[i].at.placed,
+					       &opts);
+	if (!link || !pr->own)
+		return keep_link(pr, link);
+	pr->own[i].link[ret] = link;
+	return 0;
+}
+
+static int attach_files(struct cw_probes *pr, const struct cw_points *p, pid_t pid, char *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < p->nfiles; i++) {
+		rc = attach_file_multi(pr, p->files[i], p, true, pid);
+		if (!rc)
+			rc = attach_file_multi(pr, p->files[i], p, false, pid);
+		if (rc)
+			snprintf(err, CW_ERR, "cannot probe functions of %s: %s", p->files[i]->path,
+				 strerror(-rc));
+	}
+	return rc;
 }
 
 static int attach_functions(struct cw_probes *pr, const struct cw_points *p, pid_t pid, char *err)
@@ -327,17 +377,8 @@ static int attach_functions(struct cw_probes *pr, const struct cw_points *p, pid
 	size_t i;
 	int rc = 0;
 
-	if (pr->multi) {
-		for (i = 0; !rc && i < p->nfiles; i++) {
-			rc = attach_file_multi(pr, p->files[i], p, true, pid);
-			if (!rc)
-				rc = attach_file_multi(pr, p->files[i], p, false, pid);
-			if (rc)
-				snprintf(err, CW_ERR, "cannot probe functions of %s: %s",
-					 p->files[i]->path, strerror(-rc));
-		}
-		return rc;
-	}
+	if (pr->multi && !pr->own)
+		return attach_files(pr, p, pid, err);
 	for (i = 0; !rc && i < p->n; i++) {
 		rc = p->at[i].ret ? attach_single(pr, p, i, true, pid) : 0;
 		if (!rc)
@@ -464,10 +505,47 @@ void cw_probes_stop(struct cw_probes *pr)
 	pr->skel->bss->cw_stopped = 1;
 }
 
+static void detach_own(struct own_links *own)
+{
+	for (int ret = 0; ret < 2; ret++) {
+		if (own->fd[ret])
+			close(own->fd[ret]);
+		bpf_link__destroy(own->link[ret]);
+	}
+	memset(own, 0, sizeof(*own));
+}
+
+bool cw_probes_take_hot(struct cw_probes *pr, struct cw_hot_probe *out)
+{
+	struct cw_rate r;
+	uint32_t i;
+
+	if (!pr->own || pr->skel->bss->cw_too_hot == pr->hot)
+		return false;
+	for (i = 0; i < pr->nown; i++) {
+		if (pr->own[i].gone ||
+		    bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.probe_rates), &i, &r) || !r.off)
+			continue;
+		detach_own(&pr->own[i]);
+		pr->own[i].gone = true;
+		*out = (struct cw_hot_probe){.probe = i, .hits = r.count};
+		/* Nobody is silent any more: what moved the moment to and fro is over. */
+		bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.probe_rates), &i, &r);
+		out->ts = r.off;
+		out->ns = r.off > r.since ? r.off - r.since : 1;
+		return true;
+	}
+	/* Two CPUs may have counted the same one. */
+	pr->hot = pr->skel->bss->cw_too_hot;
+	return false;
+}
+
 void cw_probes_detach(struct cw_probes *pr)
 {
 	while (pr->nfds)
 		close(pr->fds[--pr->nfds]);
+	while (pr->nown)
+		detach_own(&pr->own[--pr->nown]);
 	while (pr->nlinks)
 		bpf_link__destroy(pr->links[--pr->nlinks]);
 }
@@ -535,5 +613,6 @@ void cw_probes_free(struct cw_probes *pr)
 	free(pr->copies);
 	callweave_bpf__destroy(pr->skel);
 	free(pr->links);
+	free(pr->own);
 	free(pr);
 }

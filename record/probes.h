@@ -36,6 +36,20 @@ uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid);
 /* A process (kernel-global pid) has code from start to end; start = end: forget the process. */
 void cw_probes_text(void *probes, uint32_t pid, uint64_t start, uint64_t end);
 
+/* A probe that had too many hits (--max-rate). */
+struct cw_hot_probe {
+	uint32_t probe; /* its point */
+	uint64_t hits;  /* before it fell silent */
+	uint64_t ns;    /* within this time */
+	uint64_t ts;    /* nothing is recorded of it from here on, CLOCK_MONOTONIC */
+};
+
+/*
+ * Detach the next probe that had too many hits and say which; false when there is none. The program
+ * has let it fall silent before; this takes milliseconds, the breakpoint away from the target.
+ */
+bool cw_probes_take_hot(struct cw_probes *pr, struct cw_hot_probe *out);
+
 /* No event is recorded from now on; one that is being recorded may still come. */
 void cw_probes_stop(struct cw_probes *pr);
 

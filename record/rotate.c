@@ -35,7 +35,9 @@ int cw_rotate_begin(struct cw_rotation *r, char *err)
 	rc = cw_drain_write_plan(s->segments->w, s->plan_yaml, false);
 	if (!rc)
 		rc = cw_modules_restart(s->modules, s->segments->w);
-	return rc ? rc : cw_points_write(s->points, s->segments->w, s->modules, false);
+	if (!rc)
+		rc = cw_points_write(s->points, s->segments->w, s->modules, false);
+	return rc ? rc : cw_losses_repeat(s->losses);
 }
 
 int cw_rotate_poll(struct cw_rotation *r, uint64_t now, char *err)

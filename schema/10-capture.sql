@@ -22,7 +22,8 @@ CREATE TABLE loss(
 	-- CPU it was lost on; NULL any.
 	cpu INTEGER,
 	-- 'ring full', 'probe missed', 'overload', 'deleted', 'damaged file', 'late', 'contradiction'
-	-- (nobody counted it, but the events do not fit together), 'unknown'.
+	-- (nobody counted it, but the events do not fit together), 'detached: FUNCTION' (of this
+	-- function alone: it was called more often than --max-rate), 'unknown'.
 	reason TEXT NOT NULL,
 	-- How many records; NULL unknown.
 	count INTEGER

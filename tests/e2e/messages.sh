@@ -84,6 +84,7 @@ for option in min-total-ms min-queue-ms min-work-ms async-max-age-ms; do
 	says 2 "$option takes.*many" "$record" -p $target --$option many f
 done
 says 2 'max-events takes.*1\.5' "$record" -p $target --max-events 1.5 f
+says 2 'max-rate takes.*-3' "$record" -p $target --max-rate -3 f
 says 2 'max-size takes.*big' "$record" -p $target --max-size big f
 says 2 'max-size takes.*64K' "$record" -p $target --max-size 1K f
 says 2 'rotate needs --max-size' "$record" -p $target --rotate 3 f

@@ -351,6 +351,50 @@ static void test_contradiction(void **state)
 	stream_close(&s);
 }
 
+/*
+ * A source that was detached puts its own hop in doubt from then on, and no other; a call of it
+ * that was open has lost its return. It is said twice.
+ */
+static void test_detached(void **state)
+{
+	struct cw_lost off = {.h = {.type = CW_LOST, .size = sizeof(off), .cpu = CW_CPU_NONE},
+			      .kind = CW_PROBE_ENTRY,
+			      .reason = CW_LOST_DETACHED,
+			      .end_ts = UINT64_MAX,
+			      .probe = SUB + 1};
+	struct stream s;
+
+	(void)state;
+	open_plan(&s, "sub,1,run,1;next,1,last,1");
+	call(&s, 1000, 1001, P, SUB, 0xa1);
+	run_and_last(&s, 1100, 0xa1);
+	call(&s, 1400, 1401, P, SUB, 0xb1);
+	put_entry(&s, 1450, P, SUB, SP - 8 * FRAME, 0xd1);
+	off.h.ts = 1500;
+	stream_put(&s, &off.h);
+	run_and_last(&s, 1600, 0xb1);
+	off.h.ts = 1800;
+	off.h.flags = CW_REC_REPEATED;
+	stream_put(&s, &off.h);
+	run_and_last(&s, 1900, 0xc1);
+	put_exit(&s, 2500, P, false);
+	stream_end(&s);
+	expect_text(
+		&s,
+		"SELECT group_concat(kind || ' ' || ts || ' ' || end_ts || ' ' || reason || ' ' "
+		"|| coalesce(count, 'unknown')) FROM loss",
+		"probe_entry 1500 9223372036854775807 detached: sub unknown");
+	assert_string_equal(evidence(&s), "exact,exact,loss,exact,exact");
+	assert_string_equal(flags(&s), "1000 ; 1400 loss; 1910 cut loss+missing hop");
+	expect_text(&s, "SELECT group_concat(reason) FROM unmatched", "loss");
+	expect_text(&s,
+		    "SELECT group_concat(ts || ' ' || touched_by_loss || ' ' || "
+		    "coalesce(no_return, '-'), ', ')"
+		    " FROM (SELECT * FROM slice WHERE probe_id IN (0, 3) ORDER BY ts)",
+		    "1000 0 -, 1130 0 -, 1400 0 -, 1450 1 lost, 1630 0 -, 1930 0 -");
+	stream_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_chain_over_loss),
 		cmocka_unit_test(test_loss_at_the_ends),
 		cmocka_unit_test(test_contradiction),
+		cmocka_unit_test(test_detached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
