@@ -31,6 +31,7 @@ struct cw_modules {
 	struct cw_kallsyms *ksyms;
 	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
 	struct cw_pending *pending; /* mappings of processes that are not known yet */
+	bool draining;              /* the rings of watch: not to be entered again */
 	struct cw_unplaced unplaced;
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
@@ -331,6 +332,20 @@ static struct cw_proc *enter(struct cw_modules *m, uint32_t pid, uint32_t global
 	return p;
 }
 
+/*
+ * The mappings of the process m->proc that were made before it was known. Some may be waiting in
+ * the rings still, and those of a process that has ended are not asked for later.
+ */
+static int put_reported(struct cw_modules *m, uint32_t pid, uint32_t global)
+{
+	int rc = m->draining ? 0 : cw_modules_drain(m);
+
+	if (rc)
+		return rc;
+	m->proc = enter(m, pid, global, 0); /* draining had to do with others, too */
+	return m->proc ? cw_pending_replay(m->pending, pid, replay, m) : -ENOMEM;
+}
+
 int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 {
 	struct cw_proc_info info;
@@ -341,9 +356,9 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	if (!m->proc)
 		return -ENOMEM;
 	m->ts = now();
+	/* What it mapped was reported even when it is gone by now. */
 	if (gone) {
-		/* What it mapped may have been reported all the same. */
-		rc = cw_pending_replay(m->pending, pid, replay, m);
+		rc = put_reported(m, pid, global);
 		return rc ? rc : -ESRCH;
 	}
 	m->proc->ns_pid = info.ns_pid;
@@ -357,7 +372,7 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	if (!rc)
 		rc = cw_snapshot_threads(pid, put_thread, m);
 	if (!rc || rc == -ESRCH)
-		rc = cw_pending_replay(m->pending, pid, replay, m);
+		rc = put_reported(m, pid, global);
 	return rc ? rc : read_maps(m, m->proc);
 }
 
@@ -405,7 +420,9 @@ int cw_modules_drain(struct cw_modules *m)
 
 	if (!m->watch)
 		return 0;
+	m->draining = true;
 	rc = cw_mmapwatch_drain(m->watch, take_event, m, &lost);
+	m->draining = false;
 	if (!rc && lost)
 		rc = cw_proctab_each(m->procs, rescan, m);
 	return rc;

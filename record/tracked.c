@@ -106,6 +106,9 @@ static void on_exit_record(struct cw_tracked *t, const struct cw_exit *r)
 		return;
 	if (cw_pidset_has(&t->pending, r->pid))
 		describe(t, r->pid);
+	/* What it mapped may be waiting to be read: nobody takes it once the process is forgotten.
+	 */
+	cw_modules_drain(t->modules);
 	cw_pidset_remove(&t->traced, seen_id(t, r->pid));
 	cw_pidset_remove(&t->known, r->pid);
 	cw_modules_forget(t->modules, r->pid);
