@@ -12,7 +12,8 @@
 #include "stacks.h"
 #include "unwind_modules.h"
 
-#define WAIT_NS     2000000000ull
+#define WAIT_NS     2000000000ull  /* while somebody looks on */
+#define PATIENCE_NS 20000000000ull /* else: a recorder on a busy machine is late with modules */
 #define NO_MODULE   INT64_MIN
 #define MAX_WAITING (64u << 20) /* bytes of stacks that wait */
 #define MAX_SAVED   64u         /* stack_regs records whose stack did not come yet */
@@ -391,9 +392,12 @@ uint64_t cw_stacks_waiting(const struct cw_trace *t)
 
 static void watermark(struct cw_trace *t, uint64_t ts)
 {
+	uint64_t wait = t->watch ? WAIT_NS : PATIENCE_NS;
+
 	if (t->watch)
 		forget(t);
-	retry(t, ts > WAIT_NS ? ts - WAIT_NS : 0, false);
+	if (ts > wait && cw_stacks_waiting(t) <= ts - wait)
+		retry(t, ts - wait, false);
 }
 
 static void write_unwind(void *arg, uint32_t module_id, const char *from, const char *tried)
