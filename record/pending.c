@@ -4,7 +4,8 @@
 #include <string.h>
 #include "pending.h"
 
-#define MAX_PENDING 512
+/* All processes of the machine map files, and a busy one starts hundreds between two looks. */
+#define MAX_PENDING 4096
 
 struct cw_pending {
 	struct slot {

@@ -104,6 +104,8 @@ static void on_exit_record(struct cw_tracked *t, const struct cw_exit *r)
 {
 	if (!(r->flags & 1))
 		return;
+	/* What it mapped was reported before, but perhaps after that was looked at last. */
+	cw_modules_drain(t->modules);
 	if (cw_pidset_has(&t->pending, r->pid))
 		describe(t, r->pid);
 	/* What it mapped may be waiting to be read: nobody takes it once the process is forgotten.
