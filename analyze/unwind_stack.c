@@ -240,8 +240,8 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 
 /*
  * From one of the chain's last frames by rules to where the thread began. What they say replaces
- * what the chain said, unless they know less. Where the chain ends rightly, a stack's name may cover
- * no memory before its end: who is hidden there may be another one the next time.
+ * what the chain said, unless they know less. Where the chain ends rightly, a stack's name may
+ * cover no memory before its end: who is hidden there may be another one the next time.
  */
 static void to_end(struct walk *w, const struct cw_stack_regs *end)
 {
