@@ -2,7 +2,8 @@
 /*
  * Going on in the next file. The BPF programs hand references over anew in a new epoch. A program
  * that took its time stamp before may have seen the old epoch or the new one: its event goes to the
- * old file, and all references of that time go to both.
+ * old file, and all references of that time go to both. Those that are younger, as they are when
+ * this program did not run for a while, would only be far ahead of what the next file begins with.
  */
 #include <time.h>
 #include "rotate.h"
@@ -55,8 +56,9 @@ int cw_rotate_append(struct cw_rotation *r, const struct cw_rec *rec)
 {
 	struct cw_segments *seg = r->s->segments;
 	const struct cw_type *type = r->until ? cw_type_by_id(rec->type) : NULL;
-	bool old = type && (type->class == CW_CLASS_REF || rec->ts < r->cut);
-	bool present = !old || type->class == CW_CLASS_REF;
+	bool ref = type && type->class == CW_CLASS_REF;
+	bool old = type && rec->ts < r->cut + (ref ? OVERLAP_NS : 0);
+	bool present = !old || ref;
 	int rc = old ? cw_writer_append(seg->old, rec) : 0;
 
 	if (!rc && present)
