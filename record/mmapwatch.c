@@ -14,7 +14,8 @@
 #include <unistd.h>
 #include "mmapwatch.h"
 
-#define RING_BYTES (64u * 1024)
+#define RING_BYTES \
+	(256u * 1024) /* a CPU: some thousand mappings, while the recorder is kept from running */
 /* Linux 5.12, also where older kernel headers do not name it. */
 #define MISC_MMAP_BUILD_ID (1u << 14)
 
