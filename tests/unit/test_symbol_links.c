@@ -247,8 +247,10 @@ static void test_mangled(void **state)
 
 	(void)state;
 	fx_write("m.cc", source, strlen(source));
-	if (fx_shell("g++ -g -O1 -Wl,--build-id -o m m.cc 2>/dev/null"))
+	if (fx_shell("g++ -g -O1 -Wl,--build-id -o m m.cc 2>/dev/null")) {
+		sqlite3_close(db);
 		skip();
+	}
 	fx_module(db, 1, fx_path("m"), fx_build_id("m"));
 	fx_frame(db, 1, 1, offset_of("m", "_ZN3app5twiceEi"), 0);
 	assert_int_equal(cw_symbolize(db, &o), 0);

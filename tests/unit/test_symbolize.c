@@ -291,8 +291,10 @@ static void test_plt(void **state)
 	(void)state;
 	build("plt", "-pie -fPIE -Wl,-z,lazy -fcf-protection=full");
 	at = fx_output("objdump -d plt | sed -n 's/ <puts@plt>:$//p'");
-	if (!*at)
+	if (!*at) {
+		sqlite3_close(db);
 		skip();
+	}
 	fx_module(db, 1, fx_path("plt"), fx_build_id("plt"));
 	fx_frame(db, 1, 1,
 		 offset_of("plt", "plain") +
@@ -321,8 +323,10 @@ static void test_cxx(void **state)
 
 	(void)state;
 	fx_write("src/cxx.cc", source, strlen(source));
-	if (fx_shell("g++ -g -O0 -Wl,--build-id -o cxx src/cxx.cc 2>/dev/null"))
+	if (fx_shell("g++ -g -O0 -Wl,--build-id -o cxx src/cxx.cc 2>/dev/null")) {
+		sqlite3_close(db);
 		skip();
+	}
 	fx_module(db, 1, fx_path("cxx"), fx_build_id("cxx"));
 	fx_frame(db, 1, 1, offset_of("cxx", "_ZNK3app4Item5twiceEi"), 0);
 	fx_frame(db, 2, 1,
