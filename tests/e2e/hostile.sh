@@ -153,8 +153,13 @@ echo precious >"$tmp/precious"
 refused 'exists and is no capture' "$record" -o "$tmp/precious" --exec "$lock" function_to_trace
 expect "a file that is no capture" "$(cat "$tmp/precious")" precious
 cp "$here/captures/v1-tiny.cwc" "$tmp/old.cwc"
-refused BTF unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$record' -o '$tmp/old.cwc' '$lock' main"
-cmp -s "$here/captures/v1-tiny.cwc" "$tmp/old.cwc" || fail "a recording that did not begin destroyed an older capture"
+unasked=
+if unshare -m true 2>/dev/null; then
+	refused BTF unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$record' -o '$tmp/old.cwc' '$lock' main"
+	cmp -s "$here/captures/v1-tiny.cwc" "$tmp/old.cwc" || fail "a recording that did not begin destroyed an older capture"
+else
+	unasked="; without mount namespaces, no recording that fails for want of BTF"
+fi
 refused SUDO_UID env SUDO_UID=4294967295 SUDO_GID=4294967295 \
 	"$record" -o "$tmp/x.cwc" --exec "$lock" function_to_trace
 refused 'has no function nothing' "$record" -o "$tmp/x.cwc" "$target" nothing
@@ -162,5 +167,5 @@ refused 'has no function nothing' "$record" -o "$tmp/x.cwc" "$target" nothing
 # Without standard error nothing is written into the capture instead.
 "$record" --duration 0.3 -o "$tmp/x.cwc" --exec "$lock" function_to_trace -- --count 0 >"$tmp/out" 2>&-
 "$analyze" dump --validate "$tmp/x.cwc" >"$tmp/out" 2>&1 || fail "recorded with standard error closed: $(cat "$tmp/out")"
-note "$shown outputs, $nfiles broken or odd files in stacks"
+note "$shown outputs, $nfiles broken or odd files in stacks$unasked"
 finish

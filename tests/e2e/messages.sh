@@ -21,7 +21,7 @@ says() {
 	[ -s "$tmp/out" ] && fail "$*: wrote to stdout: $(head -n 3 "$tmp/out")"
 	checked=$((checked + 1))
 }
-checked=0
+checked=0 unasked=
 
 "$workloads/trace_lock_test" --count 0 >"$tmp/target" &
 target=$!
@@ -148,7 +148,11 @@ says 1 'CAP_(BPF|PERFMON|SYS_ADMIN)' setpriv --reuid=65534 --regid=65534 --clear
 	--bounding-set=-all "$tmp/recorder" -p $other -o "$tmp/user.cwc" function_to_trace
 
 # Without BTF: a mount namespace in which the kernel shows none.
-says 1 'BTF' unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$record' -p $target -o '$cwc' function_to_trace"
+if unshare -m true 2>/dev/null; then
+	says 1 'BTF' unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$record' -p $target -o '$cwc' function_to_trace"
+else
+	unasked="no BTF, a full disk while importing"
+fi
 
 # The analyzer.
 "$record" -p $target --duration 1 --attribution -o "$tmp/good.cwc" function_to_trace 2>"$tmp/log" ||
@@ -201,7 +205,9 @@ sed -i "/records were lost .*(contradiction)\$/d" "$tmp/err"
 [ -s "$tmp/err" ] && fail "a closed pipe is complained about: $(cat "$tmp/err")"
 
 # A disk that fills up while importing.
-mkdir "$tmp/small"
-says 1 'no space|full' unshare -m sh -c "mount -t tmpfs -o size=64k none '$tmp/small' && exec '$analyze' import '$tmp/good.cwc' -o '$tmp/small/x.db'"
-note "$checked messages"
+if [ -z "$unasked" ]; then
+	mkdir "$tmp/small"
+	says 1 'no space|full' unshare -m sh -c "mount -t tmpfs -o size=64k none '$tmp/small' && exec '$analyze' import '$tmp/good.cwc' -o '$tmp/small/x.db'"
+fi
+note "$checked messages${unasked:+; not asked, for want of mount namespaces: $unasked}"
 finish
