@@ -100,8 +100,9 @@ void cw_styled(struct cw_text *t, enum cw_style style, const char *text)
 		fputs("\033[0m", t->out);
 }
 
-static void put(struct cw_text *t, enum cw_style style, const char *before, const char *fmt,
-		va_list ap)
+/* Text after a separator, or on a new line when it and room more columns would pass the width. */
+static void put(struct cw_text *t, enum cw_style style, const char *before, int room,
+		const char *fmt, va_list ap)
 {
 	char *text = NULL;
 	int columns;
@@ -109,8 +110,7 @@ static void put(struct cw_text *t, enum cw_style style, const char *before, cons
 	if (vasprintf(&text, fmt, ap) < 0)
 		return;
 	columns = cw_print_columns(text);
-	/* A column is kept for the comma that may follow. */
-	if (*before && t->width && t->column + 1 + columns >= t->width) {
+	if (*before && t->width && t->column + 1 + columns + room > t->width) {
 		fprintf(t->out, "\n%*s", WRAP_INDENT, "");
 		t->column = WRAP_INDENT;
 	} else {
@@ -129,7 +129,7 @@ void cw_line_begin(struct cw_text *t, int indent, enum cw_style style, const cha
 	fprintf(t->out, "%*s", indent, "");
 	t->column = indent;
 	va_start(ap, fmt);
-	put(t, style, "", fmt, ap);
+	put(t, style, "", 0, fmt, ap);
 	va_end(ap);
 }
 
@@ -138,23 +138,26 @@ void cw_field(struct cw_text *t, enum cw_style style, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put(t, style, " ", fmt, ap);
+	put(t, style, " ", 0, fmt, ap);
 	va_end(ap);
 }
 
-static void put_text(struct cw_text *t, enum cw_style style, const char *before, const char *fmt,
+static void put_word(struct cw_text *t, enum cw_style style, const char *before, const char *fmt,
+		     ...) __attribute__((format(printf, 4, 5)));
+
+static void put_word(struct cw_text *t, enum cw_style style, const char *before, const char *fmt,
 		     ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	put(t, style, before, fmt, ap);
+	put(t, style, before, 1, fmt, ap); /* room for the comma that may follow */
 	va_end(ap);
 }
 
 void cw_word_field(struct cw_text *t, enum cw_style style, const char *word)
 {
-	put_text(t, style, *word && strchr(",;).", *word) ? "" : " ", "%s", word);
+	put_word(t, style, *word && strchr(",;).", *word) ? "" : " ", "%s", word);
 }
 
 void cw_field_ns(struct cw_text *t, const char *name, bool known, int64_t ns)
