@@ -1,51 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reading a capture: records one by one, in this build's layout, with what is wrong or missing said
- * in words. Frames are decoded ahead on a thread of the reader's own. Input may be hostile.
+ * in words. Owns the order of records, what each becomes, and the list of problems; must not know
+ * how frames are found, decoded or decoded ahead. Input may be hostile.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "ahead.h"
 #include "capture.h"
 #include "describe.h"
-#include "frames.h"
 #include "header.h"
 #include "problems.h"
 #include "typeset.h"
 #include "wire.h"
 
-#define AHEAD      3          /* frames decoded ahead */
 #define SMALL_FILE (1u << 20) /* not worth a thread */
 
 struct cw_reader {
 	int fd;
 	bool own_fd;
-	int stop_fd;
 	uint64_t size;
-	struct cw_frames *frames;
+	struct cw_ahead *ahead;
 	struct cw_header header;
 	struct cw_typeset *types;
 	struct cw_problems problems;
 
-	/* between the two threads */
-	pthread_t thread;
-	bool running;
-	pthread_mutex_t lock;
-	pthread_cond_t filled, freed;
-	struct cw_item items[AHEAD];
-	unsigned head, tail; /* items[head..tail) are decoded */
-	bool stop;
-
 	/* where reading is */
-	struct cw_item *item; /* the frame being read, or NULL */
+	struct cw_item *item; /* the one being read, of ahead; NULL before the first */
 	size_t at;
 	uint64_t offset, index, unknown;
 	uint64_t records_left; /* that the chunk still promises */
@@ -58,89 +45,6 @@ struct cw_reader {
 	const struct cw_rec *written; /* the last record as it stands in the file */
 	uint64_t translated[CW_MAX_RECORD / 8 + 1];
 };
-
-/* ---- decoding ahead -------------------------------------------------------------------------- */
-
-static void *decode_thread(void *arg)
-{
-	struct cw_reader *r = arg;
-	bool more = true;
-
-	while (more) {
-		struct cw_item *item;
-
-		pthread_mutex_lock(&r->lock);
-		while (r->tail - r->head == AHEAD && !r->stop)
-			pthread_cond_wait(&r->freed, &r->lock);
-		more = !r->stop;
-		item = &r->items[r->tail % AHEAD];
-		pthread_mutex_unlock(&r->lock);
-		if (!more)
-			break;
-		cw_frames_next(r->frames, item);
-		more = item->kind != CW_ITEM_END;
-		pthread_mutex_lock(&r->lock);
-		r->tail++;
-		pthread_cond_signal(&r->filled);
-		pthread_mutex_unlock(&r->lock);
-	}
-	return NULL;
-}
-
-static int start_thread(struct cw_reader *r)
-{
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&r->thread, NULL, decode_thread, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	r->running = !err;
-	return -err;
-}
-
-static bool small_file(const struct cw_reader *r)
-{
-	return r->size && r->size <= SMALL_FILE;
-}
-
-static void stop_thread(struct cw_reader *r)
-{
-	uint64_t one = 1;
-
-	if (!r->running)
-		return;
-	pthread_mutex_lock(&r->lock);
-	r->stop = true;
-	pthread_cond_signal(&r->freed);
-	pthread_mutex_unlock(&r->lock);
-	if (write(r->stop_fd, &one, sizeof(one)) < 0)
-		pthread_cancel(r->thread); /* an eventfd that was just made always has room */
-	pthread_join(r->thread, NULL);
-	r->running = false;
-}
-
-static struct cw_item *next_item(struct cw_reader *r)
-{
-	struct cw_item *item;
-
-	if (!r->running) {
-		r->item = &r->items[0];
-		cw_frames_next(r->frames, r->item);
-		return r->item;
-	}
-	pthread_mutex_lock(&r->lock);
-	if (r->item) {
-		r->head++;
-		pthread_cond_signal(&r->freed);
-	}
-	while (r->head == r->tail)
-		pthread_cond_wait(&r->filled, &r->lock);
-	item = r->item = &r->items[r->head % AHEAD];
-	pthread_mutex_unlock(&r->lock);
-	return item;
-}
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
@@ -262,7 +166,7 @@ static void at_end(struct cw_reader *r)
 /* Take the next item. True when it is a frame; at the end reading is over. */
 static bool take_item(struct cw_reader *r)
 {
-	struct cw_item *item = next_item(r);
+	struct cw_item *item = r->item = cw_ahead_next(r->ahead);
 	struct cw_problem *p;
 
 	r->at = 0;
@@ -387,12 +291,17 @@ static const struct cw_rec *frame_record(struct cw_reader *r, struct cw_pos *pos
 	return NULL;
 }
 
+static bool small_file(const struct cw_reader *r)
+{
+	return r->size && r->size <= SMALL_FILE;
+}
+
 static void begin(struct cw_reader *r)
 {
 	if (r->begun)
 		return;
 	r->begun = true;
-	r->error = small_file(r) ? 0 : start_thread(r);
+	r->error = small_file(r) ? 0 : cw_ahead_start(r->ahead);
 	r->over = r->error;
 }
 
@@ -420,21 +329,6 @@ int cw_reader_next(struct cw_reader *r, const struct cw_rec **rec, struct cw_pos
 	return r->error;
 }
 
-/* Wait until the decoding thread is ahead. */
-static bool item_ready(struct cw_reader *r, const struct timespec *until)
-{
-	unsigned taken = r->item ? 1 : 0;
-	int err = 0;
-
-	if (!r->running)
-		return true;
-	pthread_mutex_lock(&r->lock);
-	while (!err && r->tail - r->head == taken)
-		err = pthread_cond_clockwait(&r->filled, &r->lock, CLOCK_MONOTONIC, until);
-	pthread_mutex_unlock(&r->lock);
-	return !err;
-}
-
 bool cw_reader_wait(struct cw_reader *r, unsigned ms)
 {
 	struct timespec until;
@@ -454,7 +348,7 @@ bool cw_reader_wait(struct cw_reader *r, unsigned ms)
 			break;
 		if (in_frame(r))
 			leave_frame(r);
-		if (!item_ready(r, &until))
+		if (!cw_ahead_ready(r->ahead, &until))
 			return false;
 		take_item(r);
 	}
@@ -549,10 +443,9 @@ static int open_input(struct cw_reader *r, const char *name, char *err, size_t e
 	}
 	if (S_ISREG(st.st_mode))
 		r->size = st.st_size;
-	r->stop_fd = eventfd(0, EFD_CLOEXEC);
 	r->types = cw_typeset_new();
-	r->frames = cw_frames_new(r->fd, r->stop_fd);
-	if (r->stop_fd >= 0 && r->types && r->frames)
+	r->ahead = cw_ahead_new(r->fd);
+	if (r->types && r->ahead)
 		return 0;
 	snprintf(err, errsize, "cannot read %s: %s", name, strerror(ENOMEM));
 	return -ENOMEM;
@@ -572,13 +465,10 @@ static int open_reader(struct cw_reader **out, int fd, bool own_fd, const char *
 	}
 	r->fd = fd;
 	r->own_fd = own_fd;
-	r->stop_fd = -1;
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->filled, NULL);
-	pthread_cond_init(&r->freed, NULL);
 	ret = open_input(r, name, err, errsize);
 	if (!ret)
-		ret = cw_header_read(&r->header, r->frames, r->types, name, err, errsize);
+		ret = cw_header_read(&r->header, cw_ahead_frames(r->ahead), r->types, name, err,
+				     errsize);
 	if (ret) {
 		cw_reader_free(r);
 		return ret;
@@ -616,19 +506,11 @@ void cw_reader_free(struct cw_reader *r)
 {
 	if (!r)
 		return;
-	stop_thread(r);
-	cw_frames_free(r->frames);
+	cw_ahead_free(r->ahead);
 	cw_header_free(&r->header);
 	cw_typeset_free(r->types);
 	cw_problems_free(&r->problems);
-	for (int i = 0; i < AHEAD; i++)
-		free(r->items[i].mem);
-	if (r->stop_fd >= 0)
-		close(r->stop_fd);
 	if (r->own_fd)
 		close(r->fd);
-	pthread_mutex_destroy(&r->lock);
-	pthread_cond_destroy(&r->filled);
-	pthread_cond_destroy(&r->freed);
 	free(r);
 }
