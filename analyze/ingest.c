@@ -188,7 +188,7 @@ static int on_timed(struct cw_ingest *in, const struct cw_rec *rec)
 		in->trace.totals.bad++;
 		return 0;
 	}
-	rc = cw_sorter_push(in->sorter, rec);
+	rc = cw_sorter_push(in->sorter, rec, CW_TYPE_BIT(rec->type) & CW_EVENT_TYPES);
 	if (rc <= 0)
 		return rc;
 	/* Its place has gone. What only tells of others is still good; an event would contradict.

@@ -178,7 +178,7 @@ static int pass_on(struct cw_sorter *s, uint64_t ts, size_t min)
 	return err;
 }
 
-int cw_sorter_push(struct cw_sorter *s, const struct cw_rec *rec)
+int cw_sorter_push(struct cw_sorter *s, const struct cw_rec *rec, bool leads)
 {
 	struct entry e = {.ts = rec->ts};
 
@@ -188,7 +188,7 @@ int cw_sorter_push(struct cw_sorter *s, const struct cw_rec *rec)
 	e.rec = keep(s, rec);
 	e.slab = s->filling;
 	insert(s, &e);
-	if (e.ts > s->max_ts)
+	if (leads && e.ts > s->max_ts)
 		s->max_ts = e.ts;
 	if (s->bytes > s->max_bytes) {
 		sort_all(s);

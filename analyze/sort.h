@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Puts records, which come in ring order, into the total order (ts, cpu, position). A record leaves
- * once a window of time has passed behind the greatest ts seen. Knows only record headers.
+ * once a window of time has passed behind the greatest ts seen of those that lead. Knows only
+ * record headers.
  */
 #ifndef CW_SORT_H
 #define CW_SORT_H
@@ -27,10 +28,11 @@ struct cw_sorter *cw_sorter_new(uint64_t window_ns, size_t max_bytes, cw_sorted_
 void cw_sorter_free(struct cw_sorter *s);
 
 /*
- * Take a copy of rec and pass on what is due. Returns 0, what the callback returned, or 1 when rec
- * is late: its place has gone, nothing was taken.
+ * Take a copy of rec and pass on what is due. Events lead; what the recorder writes itself does
+ * not, as it may be seconds ahead of the ring after the recorder did not run for a while. Returns
+ * 0, what the callback returned, or 1 when rec is late: its place has gone, nothing was taken.
  */
-int cw_sorter_push(struct cw_sorter *s, const struct cw_rec *rec);
+int cw_sorter_push(struct cw_sorter *s, const struct cw_rec *rec, bool leads);
 
 /* Pass on everything. */
 int cw_sorter_flush(struct cw_sorter *s);

@@ -41,17 +41,19 @@ static void done(struct out *o)
 	free(o->cpu);
 }
 
+#define NOT_LEADING 99
+
 static int push(struct cw_sorter *s, uint64_t ts, uint16_t cpu, uint64_t mark)
 {
 	uint64_t rec[3] = {0};
 	struct cw_rec *h = (struct cw_rec *)rec;
 
-	h->type = CW_PROBE_ENTRY;
+	h->type = mark == NOT_LEADING ? CW_MAP : CW_PROBE_ENTRY;
 	h->size = sizeof(rec);
 	h->cpu = cpu;
 	h->ts = ts;
 	rec[2] = mark;
-	return cw_sorter_push(s, h);
+	return cw_sorter_push(s, h, h->type == CW_PROBE_ENTRY);
 }
 
 static void assert_ordered(const struct out *o)
@@ -101,6 +103,26 @@ static void test_late(void **state)
 	assert_int_equal(push(s, 1000, 0, 3), 0);
 	cw_sorter_flush(s);
 	assert_int_equal(o.n, 3);
+	assert_ordered(&o);
+	cw_sorter_free(s);
+	done(&o);
+}
+
+/* What is far ahead waits for its time, and makes nothing late. */
+static void test_ahead(void **state)
+{
+	struct out o = {0};
+	struct cw_sorter *s = cw_sorter_new(100, 1 << 20, take, &o);
+
+	(void)state;
+	push(s, 1000, 0, 0);
+	push(s, 5000, 0, NOT_LEADING);
+	assert_int_equal(push(s, 1010, 0, 1), 0);
+	assert_int_equal(push(s, 1200, 0, 2), 0);
+	assert_int_equal(o.n, 2);
+	cw_sorter_flush(s);
+	assert_int_equal(o.n, 4);
+	assert_int_equal(o.mark[3], NOT_LEADING);
 	assert_ordered(&o);
 	cw_sorter_free(s);
 	done(&o);
@@ -170,9 +192,9 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),   cmocka_unit_test(test_late),
-		cmocka_unit_test(test_random),  cmocka_unit_test(test_error_stops),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_order),       cmocka_unit_test(test_late),
+		cmocka_unit_test(test_ahead),       cmocka_unit_test(test_random),
+		cmocka_unit_test(test_error_stops), cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
