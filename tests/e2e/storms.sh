@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Targets that make it hard: one that crashes in a recorded function or is killed, processes and threads
+# that come and go in great numbers. Each keeps its own exit status and does all its work, by the counts
+# that it leaves in a file; what was received and what was lost add up to them.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+export STORM_COUNTS=$tmp/counts
+tried=0 all_lost=0
+
+count_of() { # INDEX in storm_test's counts: calm, hot, threads, processes, longest standstill
+	od -An -t u8 -w8 -v "$STORM_COUNTS" | sed -n "$((1 + $1))p" | tr -d ' '
+}
+
+# storm NAME STATUS WORKLOAD OPTIONS -- RECORDER OPTIONS: the target's own exit status, a capture that
+# opens, and calls received and lost that are as many as it made, or one less when it was killed.
+storm() {
+	local name=$1 status=$2 words=() got made
+	shift 2
+	while [ "$1" != -- ]; do
+		words+=("$1")
+		shift
+	done
+	shift
+	rm -f "$STORM_COUNTS" "$tmp/go"
+	"$workloads/storm_test" --start-file "$tmp/go" "${words[@]}" >"$tmp/out" 2>&1 &
+	target=$!
+	pids+=($target)
+	wait_for grep -q PID "$tmp/out"
+	start_recorder "$tmp/$name.log" -p $target -o "$tmp/$name.cwc" --time "$@" calm
+	: >"$tmp/go"
+	[ "$status" != 137 ] || {
+		sleep 1
+		kill -KILL $target
+	}
+	wait $target 2>/dev/null
+	got=$?
+	expect "$name: exit status of the target" "$got" "$status"
+	wait $recorder_pid
+	got=$?
+	expect "$name: exit status of the recorder" $got 0
+	[ $got = 0 ] || cat "$tmp/$name.log"
+	forget $target $recorder_pid
+	import "$name" --no-symbols || return
+	made=$(count_of 0)
+	received=$(query "$name" "SELECT count(*) FROM slice")
+	lost=$(query "$name" "SELECT coalesce(sum(count), 0) FROM loss WHERE kind = 'probe_entry'")
+	all_lost=$((all_lost + lost))
+	tried=$((tried + 1))
+	echo "$name: $made calls, $received received, $lost lost, exit status $status"
+	if [ "$status" = 137 ]; then # between counting and calling
+		at_most "$name: calls that are neither received nor lost" $((made - received - lost)) 1
+	else
+		expect "$name: calls received and lost" $((received + lost)) "$made"
+	fi
+	at_least "$name: calls" "$made" "$least"
+	expect "$name: calls that did not end well" "$(query "$name" "SELECT group_concat(n || ' ' || why) FROM
+		(SELECT count(*) AS n, no_return AS why FROM slice WHERE no_return IS NOT NULL GROUP BY no_return)")" "$unended"
+}
+query() { # NAME SQL, without a truth
+	sqlite3 -batch -bail "$tmp/$1.db" "$2"
+}
+
+least=500 unended='1 exit'
+storm crash 139 --rate 1000 --ms 60000 --crash 500 --
+expect "crash: the call it crashed in" "$received" 500
+least=100 unended=''
+storm killed 137 --rate 1000 --ms 60000 --threads 4 --
+least=300
+storm forks 5 --forks 300 --ms 0 --code 5 -- --follow-forks
+expect "forks: processes that ended well" "$(count_of 3)" 300
+expect "forks: processes recorded" "$(query forks "SELECT count(DISTINCT upid) FROM slice JOIN thread USING(utid)")" \
+	$((received < 300 ? 0 : 300))
+least=100
+storm execs 0 --execs 100 -- --follow-forks
+expect "execs: programs executed" "$(count_of 3)" 100
+least=2000
+storm threads 6 --threads 2000 --rate 2 --ms 3000 --code 6 --
+expect "threads: threads that ended well" "$(count_of 2)" 2000
+[ "$lost" -gt 0 ] || expect "threads: threads recorded" \
+	"$(query threads "SELECT count(DISTINCT utid) FROM slice JOIN thread USING(utid) WHERE tid <> $target")" 2000
+least=10000
+storm churn 0 --churn 10000 --ms 0 --
+expect "churn: threads that ended well" "$(count_of 2)" 10000
+note "$tried storms, $all_lost calls lost and said"
+finish
