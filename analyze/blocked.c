@@ -4,12 +4,10 @@
  * is decided in the schema.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "blocked.h"
 #include "commands.h"
-#include "options.h"
+#include "listing.h"
 #include "report.h"
 #include "say.h"
 
@@ -195,11 +193,9 @@ int cw_blocked_print_collected(sqlite3 *db, enum cw_format format, unsigned top,
 /* ---- the command --------------------------------------------------------------------------------
  */
 
-enum { OPT_FORMAT = 0x100, OPT_TOP };
+enum { OPT_TOP = 0x100 };
 
 static const struct argp_option options[] = {
-	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or csv", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
 	{"top", OPT_TOP, "N", 0, "At most N reasons of each function and hop (8); 0: all", 0},
 	{0},
 };
@@ -214,10 +210,8 @@ static const char doc[] =
 	"  callweave-analyze sql trace.cwc 'SELECT * FROM blocked_reason'\n";
 
 struct args {
-	struct cw_input input;
-	enum cw_format format;
+	struct cw_listing listing;
 	uint64_t top;
-	const char *output;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -226,68 +220,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case OPT_FORMAT:
-		if (cw_format_parse(arg, &a->format))
-			argp_error(state, "--format %s: give text, jsonl or csv", arg);
+		state->child_inputs[0] = &a->listing;
 		return 0;
 	case OPT_TOP:
 		if (!cw_parse_count(arg, 0, INT32_MAX, &a->top))
 			argp_error(state, "--top %s: give a whole number, 0 for all", arg);
 		return 0;
-	case 'o':
-		a->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(&a->input, arg))
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
-		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&cw_listing_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
 
-static int run(struct args *a, sqlite3 *db)
+/* cw_listing_run's. */
+static int print(void *arg, sqlite3 *db, FILE *out)
 {
-	FILE *out = stdout;
-	int err;
+	const struct args *a = arg;
 
-	if (!cw_query_int(db, "SELECT EXISTS (SELECT 1 FROM slice WHERE oncpu_ns IS NOT NULL)",
-			  0)) {
-		cw_say("no call has scheduler facts: record with --attribution");
-		return 1;
-	}
-	if (a->output && strcmp(a->output, "-") != 0) {
-		out = fopen(a->output, "we");
-		if (!out) {
-			cw_say("cannot write %s: %s", a->output, strerror(errno));
-			return 1;
-		}
-	}
-	err = cw_blocked_print(db, a->format, (unsigned)a->top, out);
-	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
+	if (!cw_query_int(db, "SELECT EXISTS (SELECT 1 FROM slice WHERE oncpu_ns IS NOT NULL)", 0))
+		return cw_fail(-ENODATA, "no call has scheduler facts: record with --attribution");
+	return cw_blocked_print(db, a->listing.format, (unsigned)a->top, out);
 }
 
 int cw_cmd_blocked(int argc, char **argv)
 {
 	struct args a = {.top = CW_TOP_REASONS};
-	sqlite3 *db = NULL;
-	int status = 1;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
-		return 2;
-	a.input.open.progress = isatty(STDERR_FILENO);
-	if (!cw_database_open(&db, &a.input.open))
-		status = run(&a, db);
-	sqlite3_close(db);
-	cw_input_free(&a.input);
-	return status;
+	return argp_parse(&argp, argc, argv, 0, NULL, &a) ? 2
+							  : cw_listing_run(&a.listing, print, &a);
 }

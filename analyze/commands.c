@@ -29,19 +29,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		in->open.database = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(in, arg))
-			argp_error(state, "one capture at a time: %s, then %s", in->open.capture,
-				   arg);
-		return 0;
 	case ARGP_KEY_END:
-		if (!in->open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
+		cw_input_argument(in, key, arg, state);
 		if (!in->open.database)
 			argp_error(state, "give the database to write: -o DB");
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cw_input_argument(in, key, arg, state);
 }
 
 static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};

@@ -7,10 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "commands.h"
 #include "diagnostics.h"
-#include "options.h"
+#include "listing.h"
 #include "report.h"
 #include "say.h"
 
@@ -357,11 +356,9 @@ int cw_diagnostics_print(sqlite3 *db, enum cw_format format, uint64_t interval_n
 /* ---- the command --------------------------------------------------------------------------------
  */
 
-enum { OPT_FORMAT = 0x100, OPT_INTERVAL };
+enum { OPT_INTERVAL = 0x100 };
 
 static const struct argp_option options[] = {
-	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or csv", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
 	{"diagnostic-interval-ms", OPT_INTERVAL, "MS", 0,
 	 "Length of the intervals shown before the whole capture (1000, or as recorded); 0: "
 	 "none",
@@ -381,10 +378,8 @@ static const char doc[] =
 	"  callweave-analyze sql trace.cwc 'SELECT * FROM queue_diagnostics'\n";
 
 struct args {
-	struct cw_input input;
-	enum cw_format format;
+	struct cw_listing listing;
 	uint64_t interval_ns;
-	const char *output;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -393,11 +388,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case OPT_FORMAT:
-		if (cw_format_parse(arg, &a->format))
-			argp_error(state, "--format %s: give text, jsonl or csv", arg);
+		state->child_inputs[0] = &a->listing;
 		return 0;
 	case OPT_INTERVAL:
 		if (!cw_parse_ms(arg, &a->interval_ns))
@@ -405,62 +396,34 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--diagnostic-interval-ms %s: give milliseconds, such as 1000",
 				   arg);
 		return 0;
-	case 'o':
-		a->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(&a->input, arg))
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
-		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&cw_listing_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
 
-static int run(struct args *a, sqlite3 *db)
+/* cw_listing_run's. */
+static int print(void *arg, sqlite3 *db, FILE *out)
 {
+	struct args *a = arg;
+	const struct cw_input *in = &a->listing.input;
 	struct cw_plan_filters filters;
-	FILE *out = stdout;
-	int err;
 
-	if (!cw_query_int(db, "SELECT count(*) FROM hop_count", 0)) {
-		cw_say("no hop was recorded: give one with --async-hop SOURCE,ARG,TARGET");
-		return 1;
-	}
+	if (!cw_query_int(db, "SELECT count(*) FROM hop_count", 0))
+		return cw_fail(-ENODATA,
+			       "no hop was recorded: give one with --async-hop SOURCE,ARG,TARGET");
 	if (a->interval_ns == CW_UNSET) {
-		cw_capture_filters(db, a->input.config ? &a->input.filters : NULL, &filters);
+		cw_capture_filters(db, in->config ? &in->filters : NULL, &filters);
 		a->interval_ns = filters.diagnostic_interval_ns ?: CW_DIAGNOSTIC_INTERVAL_NS;
 	}
-	if (a->output && strcmp(a->output, "-") != 0) {
-		out = fopen(a->output, "we");
-		if (!out) {
-			cw_say("cannot write %s: %s", a->output, strerror(errno));
-			return 1;
-		}
-	}
-	err = cw_diagnostics_print(db, a->format, a->interval_ns, out);
-	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
+	return cw_diagnostics_print(db, a->listing.format, a->interval_ns, out);
 }
 
 int cw_cmd_diagnostics(int argc, char **argv)
 {
 	struct args a = {.interval_ns = CW_UNSET};
-	sqlite3 *db = NULL;
-	int status = 1;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
-		return 2;
-	a.input.open.progress = isatty(STDERR_FILENO);
-	if (!cw_database_open(&db, &a.input.open))
-		status = run(&a, db);
-	sqlite3_close(db);
-	cw_input_free(&a.input);
-	return status;
+	return argp_parse(&argp, argc, argv, 0, NULL, &a) ? 2
+							  : cw_listing_run(&a.listing, print, &a);
 }

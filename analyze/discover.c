@@ -6,11 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include "commands.h"
 #include "discover.h"
-#include "options.h"
+#include "listing.h"
 #include "report.h"
 #include "say.h"
 
@@ -281,11 +279,9 @@ int cw_discover_print(sqlite3 *db, enum cw_format format, const struct cw_discov
 /* ---- the command --------------------------------------------------------------------------------
  */
 
-enum { OPT_FORMAT = 0x100, OPT_TOP, OPT_TARGET_ARG };
+enum { OPT_TOP = 0x100, OPT_TARGET_ARG };
 
 static const struct argp_option options[] = {
-	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or csv", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
 	{"top", OPT_TOP, "N", 0, "Show the first N candidates (5)", 0},
 	{"async-target-arg", OPT_TARGET_ARG, "N", 0,
 	 "Argument of FUNCTION that carries the key, for the template (1)", 0},
@@ -304,10 +300,8 @@ static const char doc[] =
 	"  callweave-analyze sql trace.cwc 'SELECT * FROM call_waking'\n";
 
 struct args {
-	struct cw_input input;
+	struct cw_listing listing;
 	struct cw_discover discover;
-	enum cw_format format;
-	const char *output;
 };
 
 static void get_number(struct argp_state *state, const char *name, const char *arg, uint64_t max,
@@ -327,11 +321,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case OPT_FORMAT:
-		if (cw_format_parse(arg, &a->format))
-			argp_error(state, "--format %s: give text, jsonl or csv", arg);
+		state->child_inputs[0] = &a->listing;
 		return 0;
 	case OPT_TOP:
 		get_number(state, "top", arg, 1000, &a->discover.top);
@@ -339,12 +329,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TARGET_ARG:
 		get_number(state, "async-target-arg", arg, 8, &a->discover.target_arg);
 		return 0;
-	case 'o':
-		a->output = arg;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num == 0)
-			a->input.open.capture = arg;
+			a->listing.input.open.capture = arg;
 		else if (state->arg_num == 1)
 			a->discover.function = arg;
 		else
@@ -359,37 +346,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&cw_listing_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {options, parse, "CAPTURE FUNCTION", doc, children, NULL, NULL};
 
-static int run(struct args *a, sqlite3 *db)
+/* cw_listing_run's. */
+static int print(void *arg, sqlite3 *db, FILE *out)
 {
-	FILE *out = stdout;
-	int err;
+	const struct args *a = arg;
 
-	if (a->output && strcmp(a->output, "-") != 0) {
-		out = fopen(a->output, "we");
-		if (!out) {
-			cw_say("cannot write %s: %s", a->output, strerror(errno));
-			return 1;
-		}
-	}
-	err = cw_discover_print(db, a->format, &a->discover, out);
-	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
+	return cw_discover_print(db, a->listing.format, &a->discover, out);
 }
 
 int cw_cmd_discover(int argc, char **argv)
 {
 	struct args a = {.discover = {.top = 5, .target_arg = 1}};
-	sqlite3 *db = NULL;
-	int status = 1;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
-		return 2;
-	a.input.open.progress = isatty(STDERR_FILENO);
-	if (!cw_database_open(&db, &a.input.open))
-		status = run(&a, db);
-	sqlite3_close(db);
-	cw_input_free(&a.input);
-	return status;
+	return argp_parse(&argp, argc, argv, 0, NULL, &a) ? 2
+							  : cw_listing_run(&a.listing, print, &a);
 }

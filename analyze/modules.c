@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "commands.h"
-#include "options.h"
+#include "listing.h"
 #include "print.h"
 #include "report.h"
 #include "say.h"
@@ -145,12 +144,10 @@ static int print_rows(sqlite3 *db, bool all, enum cw_format format, FILE *out)
 /* ---- the command --------------------------------------------------------------------------------
  */
 
-enum { OPT_FORMAT = 0x100, OPT_ALL };
+enum { OPT_ALL = 0x100 };
 
 static const struct argp_option options[] = {
-	{"format", OPT_FORMAT, "FORMAT", 0, "text, jsonl or csv (default: text)", 0},
 	{"all", OPT_ALL, NULL, 0, "Also modules that no stack shows", 0},
-	{"output", 'o', "FILE", 0, "Write there instead of to standard output", 0},
 	{0},
 };
 
@@ -167,77 +164,42 @@ static const char doc[] =
 	"frames'\n";
 
 struct args {
-	struct cw_input input;
-	enum cw_format format;
+	struct cw_listing listing;
 	bool all;
-	const char *output;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
 
+	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case OPT_FORMAT:
-		if (cw_format_parse(arg, &a->format))
-			argp_error(state, "--format %s: give text, jsonl or csv", arg);
+		state->child_inputs[0] = &a->listing;
 		return 0;
 	case OPT_ALL:
 		a->all = true;
-		return 0;
-	case 'o':
-		a->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(&a->input, arg))
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&cw_listing_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
 
-static int run(const struct args *a, sqlite3 *db)
+/* cw_listing_run's. */
+static int print(void *arg, sqlite3 *db, FILE *out)
 {
-	FILE *out = stdout;
-	int err;
+	const struct args *a = arg;
 
-	if (a->output && strcmp(a->output, "-") != 0) {
-		out = fopen(a->output, "we");
-		if (!out) {
-			cw_say("cannot write %s: %s", a->output, strerror(errno));
-			return 1;
-		}
-	}
-	if (a->format == CW_FORMAT_TEXT)
-		err = print_text(db, a->all, out);
-	else
-		err = print_rows(db, a->all, a->format, out);
-	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
+	return a->listing.format == CW_FORMAT_TEXT ? print_text(db, a->all, out)
+						   : print_rows(db, a->all, a->listing.format, out);
 }
 
 int cw_cmd_modules(int argc, char **argv)
 {
-	struct args a = {.format = CW_FORMAT_TEXT};
-	sqlite3 *db = NULL;
-	int status = 1;
+	struct args a = {0};
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
-		return 2;
-	a.input.open.progress = isatty(STDERR_FILENO);
-	if (!cw_database_open(&db, &a.input.open))
-		status = run(&a, db);
-	sqlite3_close(db);
-	cw_input_free(&a.input);
-	return status;
+	return argp_parse(&argp, argc, argv, 0, NULL, &a) ? 2
+							  : cw_listing_run(&a.listing, print, &a);
 }

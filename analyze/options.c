@@ -174,12 +174,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp cw_input_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
 
-bool cw_input_capture(struct cw_input *in, const char *path)
+error_t cw_input_argument(struct cw_input *in, int key, char *arg, struct argp_state *state)
 {
-	if (in->open.capture)
-		return cw_sequence_together(in->open.capture, path);
-	in->open.capture = path;
-	return true;
+	if (key == ARGP_KEY_ARG) {
+		if (!in->open.capture)
+			in->open.capture = arg;
+		else if (!cw_sequence_together(in->open.capture, arg))
+			argp_error(state, "one capture at a time: %s, then %s", in->open.capture,
+				   arg);
+		return 0;
+	}
+	if (key != ARGP_KEY_END)
+		return ARGP_ERR_UNKNOWN;
+	if (!in->open.capture)
+		argp_error(state, "give a capture file, or - for standard input");
+	return 0;
 }
 
 void cw_input_free(struct cw_input *in)

@@ -24,10 +24,11 @@ extern const struct argp cw_input_argp;
 void cw_input_free(struct cw_input *in);
 
 /*
- * Take a capture named on the command line. More of them are taken only when they are segments that
- * are opened with the first one anyway; false otherwise.
+ * For commands of one capture: takes it at ARGP_KEY_ARG and asks for it at ARGP_KEY_END; none is a
+ * usage error, and so is another one, unless it is a segment that is opened with the first anyway.
+ * ARGP_ERR_UNKNOWN for all other keys.
  */
-bool cw_input_capture(struct cw_input *in, const char *path);
+error_t cw_input_argument(struct cw_input *in, int key, char *arg, struct argp_state *state);
 
 /* Milliseconds, with a fraction, to ns. False when text is no such number or is negative. */
 bool cw_parse_ms(const char *text, uint64_t *ns);

@@ -31,17 +31,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &a->report;
 		state->child_inputs[1] = &a->input;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(&a->input, arg))
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
-		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cw_input_argument(&a->input, key, arg, state);
 }
 
 static const struct argp_child children[] = {

@@ -3,22 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "cache.h"
 #include "commands.h"
-#include "options.h"
+#include "listing.h"
 #include "print.h"
 #include "raw_tables.h"
 #include "say.h"
 #include "schema_doc.h"
-
-enum { OPT_FORMAT = 0x100 };
-
-static const struct argp_option options[] = {
-	{"format", OPT_FORMAT, "FORMAT", 0, "table (default), jsonl (also json), or csv", 0},
-	{"output", 'o', "FILE", 0, "Write the rows to FILE instead of standard output", 0},
-	{0},
-};
 
 static const char doc[] =
 	"Query a capture with SQL. Without QUERY, list the tables and views. QUERY may be '-' for "
@@ -32,10 +22,10 @@ static const char doc[] =
 	"  callweave-analyze sql trace.cwc 'SELECT tid, arg1 FROM raw_probe_entry'\n";
 
 struct args {
-	struct cw_input input;
-	enum cw_format format;
-	const char *query;
-	const char *output;
+	struct cw_listing listing;
+	const char *query; /* as given; NULL: list the tables */
+	char *text;        /* of it, owned */
+	struct cw_raw *raw;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -44,33 +34,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case OPT_FORMAT:
-		if (cw_format_parse(arg, &a->format))
-			argp_error(state, "--format %s: give table, jsonl or csv", arg);
-		return 0;
-	case 'o':
-		a->output = arg;
+		state->child_inputs[0] = &a->listing;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num == 0)
-			a->input.open.capture = arg;
+			a->listing.input.open.capture = arg;
 		else if (state->arg_num == 1)
 			a->query = arg;
 		else
 			argp_error(state, "put the query in quotes: one argument");
 		return 0;
-	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file and a query");
-		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {options, parse, "CAPTURE [QUERY]", doc, children, NULL, NULL};
+static const struct argp_child children[] = {{&cw_listing_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {NULL, parse, "CAPTURE [QUERY]", doc, children, NULL, NULL};
 
 /* ---- reading only -------------------------------------------------------------------------------
  */
@@ -239,59 +218,48 @@ static int list_tables(sqlite3 *db, const struct cw_raw *raw, FILE *out)
 	return 0;
 }
 
-static int run(struct args *a, sqlite3 *db, struct cw_raw *raw, char *query)
-{
-	FILE *out = stdout;
-	int err;
-
-	if (a->output && strcmp(a->output, "-") != 0) {
-		out = fopen(a->output, "we");
-		if (!out) {
-			cw_say("cannot write %s: %s", a->output, strerror(errno));
-			return 1;
-		}
-	}
-	err = query ? run_statements(db, query, a->format, out, raw != NULL)
-		    : list_tables(db, raw, out);
-	return cw_output_finish(out, out == stdout ? "standard output" : a->output, err);
-}
-
 /* The raw tables of a capture that is a file. An imported database has none. */
-static int add_raw(struct args *a, sqlite3 *db, struct cw_raw **raw)
+static int add_raw(struct args *a, sqlite3 *db)
 {
+	const char *capture = a->listing.input.open.capture;
 	char err[512];
 	int rc;
 
-	if (!cw_capture_is_file(a->input.open.capture))
+	if (!cw_capture_is_file(capture))
 		return 0;
-	rc = cw_raw_register(raw, db, a->input.open.capture, err, sizeof(err));
+	rc = cw_raw_register(&a->raw, db, capture, err, sizeof(err));
 	return rc < 0 ? cw_fail(rc, "%s", err) : 0;
+}
+
+/* cw_listing_run's. */
+static int print(void *arg, sqlite3 *db, FILE *out)
+{
+	struct args *a = arg;
+	int err = add_raw(a, db);
+
+	if (err)
+		return err;
+	sqlite3_exec(db, "PRAGMA query_only=1", NULL, NULL, NULL);
+	return a->text ? run_statements(db, a->text, a->listing.format, out, a->raw != NULL)
+		       : list_tables(db, a->raw, out);
 }
 
 int cw_cmd_sql(int argc, char **argv)
 {
-	struct cw_raw *raw = NULL;
 	struct args a = {0};
-	char *query = NULL;
-	sqlite3 *db = NULL;
-	int status = 1;
+	int status;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return 2;
-	a.input.open.progress = isatty(STDERR_FILENO);
 	if (a.query) {
-		query = query_text(a.query);
-		if (!query)
-			goto cleanup;
+		a.text = query_text(a.query);
+		if (!a.text) {
+			cw_input_free(&a.listing.input);
+			return 1;
+		}
 	}
-	if (cw_database_open(&db, &a.input.open) || add_raw(&a, db, &raw))
-		goto cleanup;
-	sqlite3_exec(db, "PRAGMA query_only=1", NULL, NULL, NULL);
-	status = run(&a, db, raw, query);
-cleanup:
-	sqlite3_close(db);
-	cw_raw_free(raw);
-	free(query);
-	cw_input_free(&a.input);
+	status = cw_listing_run(&a.listing, print, &a);
+	cw_raw_free(a.raw);
+	free(a.text);
 	return status;
 }

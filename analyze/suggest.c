@@ -7,9 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "commands.h"
-#include "options.h"
+#include "listing.h"
 #include "plan_build.h"
 #include "report.h"
 #include "safetext.h"
@@ -401,14 +400,6 @@ int cw_suggest_print(sqlite3 *db, enum cw_format format, FILE *out)
 /* ---- the command --------------------------------------------------------------------------------
  */
 
-enum { OPT_FORMAT = 0x100 };
-
-static const struct argp_option options[] = {
-	{"format", OPT_FORMAT, "FORMAT", 0, "text (default), jsonl (also json), or csv", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
-	{0},
-};
-
 static const char doc[] =
 	"Find handoffs among the recorded functions: an argument of one whose value another thread "
 	"passes to another function next. Record all functions that may take part, such as those "
@@ -419,72 +410,21 @@ static const char doc[] =
 	"  callweave-analyze suggest trace.cwc\n"
 	"  callweave-analyze suggest trace.cwc --format jsonl | jq -r .option\n";
 
-struct args {
-	struct cw_input input;
-	enum cw_format format;
-	const char *output;
-};
+static const struct argp_child children[] = {{&cw_listing_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {NULL, NULL, "CAPTURE", doc, children, NULL, NULL};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+/* cw_listing_run's. */
+static int print(void *arg, sqlite3 *db, FILE *out)
 {
-	struct args *a = state->input;
+	const struct cw_listing *l = arg;
+	int found = cw_suggest_print(db, l->format, out);
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->input;
-		return 0;
-	case OPT_FORMAT:
-		if (cw_format_parse(arg, &a->format))
-			argp_error(state, "--format %s: give text, jsonl or csv", arg);
-		return 0;
-	case 'o':
-		a->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(&a->input, arg))
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL, NULL};
-
-static int run(struct args *a, sqlite3 *db)
-{
-	FILE *out = stdout;
-	int found;
-
-	if (a->output && strcmp(a->output, "-") != 0) {
-		out = fopen(a->output, "we");
-		if (!out) {
-			cw_say("cannot write %s: %s", a->output, strerror(errno));
-			return 1;
-		}
-	}
-	found = cw_suggest_print(db, a->format, out);
-	return cw_output_finish(out, out == stdout ? "standard output" : a->output,
-				found < 0 ? found : 0);
+	return found < 0 ? found : 0;
 }
 
 int cw_cmd_suggest(int argc, char **argv)
 {
-	struct args a = {0};
-	sqlite3 *db = NULL;
-	int status = 1;
+	struct cw_listing l = {0};
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
-		return 2;
-	a.input.open.progress = isatty(STDERR_FILENO);
-	if (!cw_database_open(&db, &a.input.open))
-		status = run(&a, db);
-	sqlite3_close(db);
-	cw_input_free(&a.input);
-	return status;
+	return argp_parse(&argp, argc, argv, 0, NULL, &l) ? 2 : cw_listing_run(&l, print, &l);
 }

@@ -98,14 +98,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		a->output = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (!cw_input_capture(&a->input, arg))
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		return 0;
 	case ARGP_KEY_END:
-		if (!a->input.open.capture)
-			argp_error(state, "give a capture file, or - for standard input");
+		cw_input_argument(&a->input, key, arg, state);
 		if (!a->format)
 			argp_error(state, "give a format, such as --format chrome");
 		else if (a->weight && !a->format->scripts[2])
@@ -113,7 +107,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   a->format->name);
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cw_input_argument(&a->input, key, arg, state);
 }
 
 static const struct argp_child children[] = {

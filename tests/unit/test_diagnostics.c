@@ -2,6 +2,7 @@
 /* LINK: analyze/diagnostics.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
 /* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
 /* LINK: analyze/sequence.o analyze/report_options.o analyze/report_sections.o analyze/outfile.o */
+/* LINK: analyze/listing.o */
 /* The figures of queue_diagnostics over hand-filled tables, and when a diagnosis is given. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: analyze/discover.o analyze/report_select.o analyze/report_stack.o analyze/schema_doc.o */
 /* LINK: analyze/say.o analyze/print.o analyze/text.o analyze/options.o analyze/database.o */
-/* LINK: analyze/cache.o */
+/* LINK: analyze/cache.o analyze/listing.o analyze/outfile.o */
 /* LINK: analyze/sequence.o */
 /* Which waking counts for a call, and which function of the waker's is named. */
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* LINK: analyze/suggest.o analyze/suggest_load.o analyze/suggest_pairs.o */
 /* LINK: analyze/suggest_groups.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
 /* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
-/* LINK: analyze/hash.o */
+/* LINK: analyze/hash.o analyze/listing.o analyze/outfile.o */
 /* LINK: analyze/sequence.o */
 /* Which arguments are taken for a handoff, which are not, and what is listed with one. */
 #include <stdarg.h>
