@@ -158,7 +158,7 @@ $(B)/tests/bench/placement: $(call objs,$(addprefix record/,placement.c x86code.
 $(BENCH_TOOLS): $(B)/%: $(B)/%.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 -lelf -lz -lcapstone -liberty
 
-test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS) $(addprefix $(B)/asan/fuzz/,$(FUZZ))
+test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS) $(B)/tests/bench/hits $(B)/tests/bench/empty $(addprefix $(B)/asan/fuzz/,$(FUZZ))
 
 JOBS := $(shell nproc)
 deps:

@@ -126,8 +126,15 @@ section_limit() {
 	sample limit.full 1 "$rate"
 	# What the target does in the same time under a program that does nothing.
 	if traced hit_empty_entry "$hits" "$tmp/go" 1 hit 0; then floor=$(target_says rate); else floor=''; fi
-	row limit.events "events a second recorded without a loss" "$best" events/s \
-		"${floor:+with an empty program}" "$floor" "${floor:+$(quotient "$best" "$floor")}" ""
+	# The goal is 200,000 a second; where the machine makes no so many, 0.8 of what it makes anyway.
+	if [ -z "$floor" ] || awk -v b="$best" 'BEGIN { exit !(b >= 196000) }'; then
+		row limit.events "events a second recorded without a loss" "$best" events/s "" "" "" ">= 196000"
+		[ -z "$floor" ] || row limit.floor "the same" "$best" events/s "with an empty program" "$floor" \
+			"$(quotient "$best" "$floor")"
+	else
+		row limit.events "events a second recorded without a loss" "$best" events/s "with an empty program" \
+			"$floor" "$(quotient "$best" "$floor")" ">= 0.8"
+	fi
 	row limit.lost "events lost at the highest rate tried" "$lost" events "at calls/s" "$rate"
 }
 
