@@ -586,21 +586,33 @@ static uint64_t prog_misses(const struct bpf_program *prog)
 
 uint64_t cw_probes_missed(const struct cw_probes *pr, uint32_t kind)
 {
-	switch (kind) {
-	case CW_PROBE_ENTRY:
-		return prog_misses(pr->skel->progs.cw_func_entry);
-	case CW_PROBE_RETURN:
-		return prog_misses(pr->skel->progs.cw_func_return);
-	case CW_SCHED_SWITCH:
-		return prog_misses(pr->skel->progs.cw_sched_switch);
-	case CW_SCHED_WAKING:
-		return prog_misses(pr->skel->progs.cw_sched_waking);
-	case CW_SCHED_WAKEUP:
-		return prog_misses(pr->skel->progs.cw_sched_wakeup) +
-		       prog_misses(pr->skel->progs.cw_sched_wakeup_new);
-	default:
-		return 0;
+	const struct {
+		uint32_t kind;
+		const struct bpf_program *prog;
+	} list[] = {
+		{CW_PROBE_ENTRY, pr->skel->progs.cw_func_entry},
+		{CW_PROBE_RETURN, pr->skel->progs.cw_func_return},
+		{CW_SCHED_SWITCH, pr->skel->progs.cw_sched_switch},
+		{CW_SCHED_WAKING, pr->skel->progs.cw_sched_waking},
+		{CW_SCHED_WAKEUP, pr->skel->progs.cw_sched_wakeup},
+		{CW_SCHED_WAKEUP, pr->skel->progs.cw_sched_wakeup_new},
+		{CW_FORK, pr->skel->progs.cw_process_fork},
+		{CW_EXEC, pr->skel->progs.cw_process_exec},
+		{CW_EXIT, pr->skel->progs.cw_process_exit},
+		{CW_THREAD, pr->skel->progs.cw_task_rename},
+	};
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(list) / sizeof(*list); i++)
+		n += list[i].kind == kind ? prog_misses(list[i].prog) : 0;
+	for (i = 0; i < pr->ncopies; i++) {
+		if (kind == CW_PROBE_ENTRY)
+			n += prog_misses(pr->copies[i]->progs.cw_func_entry);
+		else if (kind == CW_PROBE_RETURN)
+			n += prog_misses(pr->copies[i]->progs.cw_func_return);
 	}
+	return n;
 }
 
 void cw_probes_free(struct cw_probes *pr)
