@@ -259,6 +259,7 @@ static const struct cw_rec *frame_record(struct cw_reader *r, struct cw_pos *pos
 		struct cw_rec *rec = (struct cw_rec *)(r->item->mem + r->at);
 		size_t left = r->item->size - r->at;
 		const struct cw_rec *native;
+		const struct cw_entry *known;
 		bool first = r->at == 0;
 		const char *defect;
 
@@ -270,9 +271,10 @@ static const struct cw_rec *frame_record(struct cw_reader *r, struct cw_pos *pos
 			r->records_left = 0;
 			break;
 		}
-		if (CW_SWAP_FILE && cw_typeset_get(r->types, rec->type)) {
+		known = CW_SWAP_FILE ? cw_typeset_get(r->types, rec->type) : NULL;
+		if (known) {
 			cw_rec_swap(NULL, rec, false);
-			cw_rec_swap(cw_typeset_get(r->types, rec->type)->file, rec, true);
+			cw_rec_swap(known->file, rec, true);
 		}
 		r->at += cw_rec_stride(rec);
 		r->written = rec;
