@@ -89,6 +89,19 @@ static uint64_t kernel_stack_bytes(void)
 	return page > 16384 ? page : 16384;
 }
 
+/*
+ * Before kernels had an allocator for BPF programs (6.1), they warn of maps of tracing programs
+ * that allocate, even where only this process adds to one: there it holds what fits into a
+ * megabyte.
+ */
+static void use_no_allocator(struct cw_probes *pr, const struct btf *btf)
+{
+	if (btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0)
+		return;
+	bpf_map__set_map_flags(pr->skel->maps.texts, 0);
+	bpf_map__set_max_entries(pr->skel->maps.texts, 512);
+}
+
 static int configure(struct cw_probes *pr, const struct cw_options *o, const struct cw_target *t,
 		     const struct cw_points *p, char *err)
 {
@@ -103,6 +116,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	}
 	c->switch_args = tracepoint_args(btf, "sched_switch");
 	pr->cookies = kernel_has(btf, "bpf_func_id", "BPF_FUNC_get_attach_cookie");
+	use_no_allocator(pr, btf);
 	btf__free(btf);
 	c->adopt = cw_target_adopts(t);
 	c->follow = c->adopt || t->follow || t->child;
