@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "hops.h"
+#include "loss.h"
 
 #define DEFAULT_MAX_AGE_NS (30ull * 1000 * 1000 * 1000)
 
@@ -159,6 +160,43 @@ int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+bool cw_hop_submitted(const struct cw_hop *h, uint64_t ret)
+{
+	/* It may be an int, whose upper half is 0. */
+	bool negative = ret >> 63 || (!(ret >> 32) && ret >> 31);
+
+	switch (h->plan->source_returns) {
+	case CW_RETURNS_NONZERO:
+		return ret != 0;
+	case CW_RETURNS_ZERO:
+		return ret == 0;
+	case CW_RETURNS_NONNEGATIVE:
+		return !negative;
+	default:
+		return true;
+	}
+}
+
+bool cw_hops_cut_off(struct cw_trace *t, struct cw_hops *hops, uint32_t hop, uint64_t ts)
+{
+	uint32_t probe_id;
+	uint64_t since;
+
+	for (size_t i = 0; cw_loss_detached_at(t, i, &probe_id, &since); i++) {
+		const struct cw_roles *r = cw_hops_roles(t, hops, cw_probe_of(t, probe_id));
+
+		if (since > ts)
+			continue;
+		for (uint32_t k = 0; k < r->nsources; k++)
+			if (r->sources[k] == hop)
+				return true;
+		for (uint32_t k = 0; k < r->ntargets; k++)
+			if (r->targets[k] == hop)
+				return true;
+	}
+	return false;
 }
 
 void cw_hops_write(struct cw_trace *t, const struct cw_hops *hops)

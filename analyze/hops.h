@@ -40,6 +40,13 @@ const struct cw_roles *cw_hops_roles(struct cw_trace *t, struct cw_hops *hops,
 /* -EINVAL, having said so in t->err, when a hop names a function that was not recorded. */
 int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops);
 
+/* Does the return value of a source say that something was submitted? */
+bool cw_hop_submitted(const struct cw_hop *h, uint64_t ret);
+
+/* Was the source or target of a hop detached by ts? What is not seen may then have happened. */
+bool cw_hops_cut_off(struct cw_trace *t, struct cw_hops *hops, uint32_t hop, uint64_t ts);
+
+/* Write a row a hop, with what was counted. */
 void cw_hops_write(struct cw_trace *t, const struct cw_hops *hops);
 
 #endif

@@ -100,6 +100,12 @@ struct cw_trace {
 	char err[CW_PLAN_ERR]; /* a sentence, when a pass failed */
 };
 
+static inline void cw_watch_queue(const struct cw_trace *t, const struct cw_queue_event *e)
+{
+	if (t->watch)
+		t->watch->queue(t->watch->arg, e);
+}
+
 #define CW_TYPE_BIT(type) (1ull << (type))
 
 /* All callbacks but event may be NULL; they return 0 or a negative errno, having filled trace->err.

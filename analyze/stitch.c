@@ -9,34 +9,18 @@
 #include "hops.h"
 #include "identity.h"
 #include "loss.h"
+#include "seen_keys.h"
+#include "steps.h"
 #include "stitch.h"
 #include "submissions.h"
 
 #define LOOK_BACK 8u /* other candidates looked at one by one */
 
-/* A call of a hop target that has not ended. */
-struct cw_step {
-	struct cw_link *link; /* NULL: no submission matched */
-	uint32_t stage, hop;
-	unsigned doubt; /* why none matched */
-	bool handed;    /* the next hop was submitted in it */
-	/* The innermost call around it of a lower stage, as index + 1: any, and among those with a
-	 * link. */
-	size_t lower[2];
-	bool written;
-	uint64_t took; /* hops that it took a submission of, as bits */
-	bool done;     /* its work is over: that was told */
-	bool freed;
-	struct cw_futex_waits futex; /* at its begin */
-};
-
 struct cw_stitch {
 	struct cw_hops hops;
 	struct cw_submissions open;
-	uint64_t edges, chains; /* numbers given out */
-	/* Hashes of the keys seen while a target's submission may be older than the capture. */
-	uint64_t *seen;
-	size_t nseen, seen_size;
+	uint64_t edges, chains;   /* numbers given out */
+	struct cw_seen_keys seen; /* while a target's submission may be older than the capture */
 	bool started;
 };
 
@@ -56,89 +40,10 @@ static struct cw_stitch *started(struct cw_trace *t)
 	return st;
 }
 
-/* ---- keys seen since the capture began ----------------------------------------------------------
- */
-
-static bool seen_add(struct cw_stitch *st, uint64_t hash, bool add)
-{
-	size_t i;
-
-	hash |= 1;
-	if (add && 2 * st->nseen >= st->seen_size) {
-		size_t old_size = st->seen_size, size = old_size ? 2 * old_size : 1024;
-		uint64_t *old = st->seen;
-
-		st->seen = cw_zalloc(size * sizeof(*st->seen));
-		st->seen_size = size;
-		st->nseen = 0;
-		for (i = 0; i < old_size; i++)
-			if (old[i])
-				seen_add(st, old[i], true);
-		free(old);
-	}
-	if (!st->seen_size)
-		return false;
-	for (i = (hash >> 8) & (st->seen_size - 1); st->seen[i]; i = (i + 1) & (st->seen_size - 1))
-		if (st->seen[i] == hash)
-			return true;
-	if (add) {
-		st->seen[i] = hash;
-		st->nseen++;
-	}
-	return false;
-}
-
-static uint64_t seen_hash(uint32_t hop, uint64_t upid, uint64_t key)
-{
-	return cw_hash(cw_hash(hop + 1, upid), key);
-}
-
 /* May something that happened before the capture began still matter to this hop? */
 static bool near_begin(const struct cw_trace *t, const struct cw_hop *h, uint64_t ts)
 {
 	return ts - t->first_ts <= h->max_age_ns;
-}
-
-/* ---- what follow is told ------------------------------------------------------------------------
- */
-
-static void tell(const struct cw_trace *t, const struct cw_queue_event *e)
-{
-	if (t->watch)
-		t->watch->queue(t->watch->arg, e);
-}
-
-/* The work of c ended at ts, for all hops that it took. */
-static void tell_done(const struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
-		      uint64_t ts, bool known)
-{
-	struct cw_futex_waits now = cw_state_futex_waits(task), then = c->step->futex;
-	struct cw_queue_event e = {
-		.what = CW_QUEUE_DONE,
-		.flag = known,
-		.ts = ts,
-		.ns = ts - c->ts,
-		.worker = task,
-		.futex_waits = now.n - then.n,
-		.futex_ns = now.ns - then.ns,
-	};
-
-	for (; e.hop < t->stitch->hops.n && !c->step->done; e.hop++)
-		if (e.hop < 64 && c->step->took & 1ull << e.hop)
-			tell(t, &e);
-	c->step->done = true;
-}
-
-static void tell_free(const struct cw_trace *t, const struct cw_task *task, const struct cw_call *c,
-		      uint64_t ts, bool no_handoff)
-{
-	struct cw_queue_event e = {
-		.what = CW_QUEUE_FREE, .flag = no_handoff, .ts = ts, .worker = task};
-
-	for (; e.hop < t->stitch->hops.n && !c->step->freed; e.hop++)
-		if (e.hop < 64 && c->step->took & 1ull << e.hop)
-			tell(t, &e);
-	c->step->freed = true;
 }
 
 /* ---- submissions --------------------------------------------------------------------------------
@@ -167,7 +72,7 @@ static void close_open(struct cw_trace *t, struct cw_submission *x, uint64_t *co
 		unconsumed(t, x, reason);
 		e.flag = counter == &t->stitch->hops.h[e.hop].superseded;
 		if (counter != &t->stitch->hops.h[e.hop].open_at_end)
-			tell(t, &e);
+			cw_watch_queue(t, &e);
 	}
 	cw_submission_free(&t->stitch->open, x);
 }
@@ -180,42 +85,6 @@ static void expire(struct cw_trace *t, uint32_t hop, uint64_t now)
 	for (; x && now - x->ts > h->max_age_ns; x = next) {
 		next = x->later;
 		close_open(t, x, &h->expired, "expired", x->ts + h->max_age_ns);
-	}
-}
-
-/* From call i, an index + 1 as in cw_call.step_at, outwards to the first of a stage before this
- * one. */
-static size_t lower_stage(const struct cw_task *task, size_t i, uint32_t stage, int linked)
-{
-	while (i && cw_call_at(task, i - 1)->step->stage >= stage)
-		i = cw_call_at(task, i - 1)->step->lower[linked];
-	return i;
-}
-
-/* The innermost target call around the thread that is of a stage before this one; matched ones
- * first. */
-static struct cw_call *around(const struct cw_task *task, uint32_t stage)
-{
-	const struct cw_call *c = cw_call_at(task, cw_calls_depth(task) - 1);
-	size_t i = lower_stage(task, c->step_at[1], stage, 1);
-
-	if (!i)
-		i = lower_stage(task, c->step_at[0], stage, 0);
-	return i ? cw_call_at(task, i - 1) : NULL;
-}
-
-/* Tell the calls inside c what is around them. */
-static void note_around(const struct cw_task *task, struct cw_call *c)
-{
-	size_t depth = cw_calls_depth(task);
-	struct cw_step *s = c->step;
-
-	if (depth > 1)
-		memcpy(c->step_at, cw_call_at(task, depth - 2)->step_at, sizeof(c->step_at));
-	for (int linked = 0; s && linked < 2; linked++) {
-		s->lower[linked] = lower_stage(task, c->step_at[linked], s->stage, linked);
-		if (!linked || s->link)
-			c->step_at[linked] = depth;
 	}
 }
 
@@ -237,17 +106,17 @@ static void submit(struct cw_trace *t, const struct cw_task *task, const struct 
 	h->submitted += !weak;
 	h->duplicate_keys += !weak && x->slot->strong > 1;
 	if (!weak)
-		tell(t, &(struct cw_queue_event){.what = CW_QUEUE_SUBMIT,
-						 .hop = hop,
-						 .flag = x->slot->strong > 1,
-						 .ts = c->ts});
+		cw_watch_queue(t, &(struct cw_queue_event){.what = CW_QUEUE_SUBMIT,
+							   .hop = hop,
+							   .flag = x->slot->strong > 1,
+							   .ts = c->ts});
 	if (near_begin(t, h, c->ts))
-		seen_add(st, seen_hash(hop, upid, key), true);
-	outer = h->stage ? around(task, h->stage) : NULL;
+		cw_seen_keys_add(&st->seen, hop, upid, key);
+	outer = h->stage ? cw_steps_around(task, h->stage) : NULL;
 	if (!outer)
 		return;
 	if (!weak && outer->step->link)
-		tell_done(t, task, outer, c->ts, true);
+		cw_steps_tell_done(t, task, outer, c->ts, true);
 	outer->step->handed |= !weak;
 	x->prev = cw_link_get(outer->step->link);
 	x->doubt = outer->step->link ? 0 : outer->step->doubt;
@@ -262,7 +131,7 @@ static void submit_all(struct cw_trace *t, const struct cw_task *task, const str
 		       const struct cw_roles *r)
 {
 	struct cw_stitch *st = t->stitch;
-	struct cw_call *outer = r->nsources > 1 ? around(task, UINT32_MAX) : NULL;
+	struct cw_call *outer = r->nsources > 1 ? cw_steps_around(task, UINT32_MAX) : NULL;
 	uint32_t likely = outer ? outer->step->stage + 1 : 0;
 	bool any = false;
 
@@ -271,24 +140,6 @@ static void submit_all(struct cw_trace *t, const struct cw_task *task, const str
 	for (uint32_t i = 0; i < r->nsources; i++)
 		submit(t, task, c, r->sources[i],
 		       r->nsources > 1 && any && st->hops.h[r->sources[i]].stage != likely);
-}
-
-/* Does the return value say that something was submitted? It may be an int, whose upper half is 0.
- */
-static bool submitted(enum cw_returns wanted, uint64_t ret)
-{
-	bool negative = ret >> 63 || (!(ret >> 32) && ret >> 31);
-
-	switch (wanted) {
-	case CW_RETURNS_NONZERO:
-		return ret != 0;
-	case CW_RETURNS_ZERO:
-		return ret == 0;
-	case CW_RETURNS_NONNEGATIVE:
-		return !negative;
-	default:
-		return true;
-	}
 }
 
 /* What call c submitted to hop was none, unless a target has it already. */
@@ -307,8 +158,8 @@ static void refuse(struct cw_trace *t, const struct cw_task *task, const struct 
 		return;
 	if (!x->weak) {
 		h->submitted--;
-		tell(t, &(struct cw_queue_event){
-				.what = CW_QUEUE_REFUSE, .hop = hop, .ts = c->end_ts});
+		cw_watch_queue(t, &(struct cw_queue_event){
+					  .what = CW_QUEUE_REFUSE, .hop = hop, .ts = c->end_ts});
 	}
 	cw_submission_free(&st->open, x);
 }
@@ -320,34 +171,12 @@ static void refuse_all(struct cw_trace *t, const struct cw_task *task, const str
 		st->hops.n && c->probe->known ? cw_hops_roles(t, &st->hops, c->probe) : NULL;
 
 	for (uint32_t i = 0; r && i < r->nsources; i++)
-		if (!submitted(st->hops.h[r->sources[i]].plan->source_returns, c->ret))
+		if (!cw_hop_submitted(&st->hops.h[r->sources[i]], c->ret))
 			refuse(t, task, c, r->sources[i]);
 }
 
 /* ---- targets ------------------------------------------------------------------------------------
  */
-
-/* By ts the source or target of a hop had been detached: what is not seen may have been there. */
-static bool cut_off(struct cw_trace *t, uint32_t hop, uint64_t ts)
-{
-	uint32_t probe_id;
-	uint64_t since;
-
-	for (size_t i = 0; cw_loss_detached_at(t, i, &probe_id, &since); i++) {
-		const struct cw_roles *r =
-			cw_hops_roles(t, &t->stitch->hops, cw_probe_of(t, probe_id));
-
-		if (since > ts)
-			continue;
-		for (uint32_t k = 0; k < r->nsources; k++)
-			if (r->sources[k] == hop)
-				return true;
-		for (uint32_t k = 0; k < r->ntargets; k++)
-			if (r->targets[k] == hop)
-				return true;
-	}
-	return false;
-}
 
 /* Would the loss of a target explain why a and b, the older one first, are both open? */
 static bool loss_explains(const struct cw_trace *t, const struct cw_submission *a,
@@ -400,7 +229,7 @@ static struct cw_link *take(struct cw_trace *t, const struct cw_task *task, cons
 	doubt |= n > 1 ? CW_DOUBT_AMBIGUOUS : 0;
 	doubt |= h->plan->target_arg == CW_ARG_AUTO ? CW_DOUBT_AUTO : 0;
 	doubt |= cw_loss_touches(t, x->ts, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY)) ||
-				 cut_off(t, hop, c->ts)
+				 cw_hops_cut_off(t, &t->stitch->hops, hop, c->ts)
 			 ? CW_DOUBT_LOSS
 			 : 0;
 	l->refs = 1;
@@ -428,14 +257,15 @@ static struct cw_link *take(struct cw_trace *t, const struct cw_task *task, cons
 	w[13] = n;
 	if (x->weak && !x->taken) {
 		h->submitted++;
-		tell(t, &(struct cw_queue_event){.what = CW_QUEUE_SUBMIT, .hop = hop, .ts = c->ts});
+		cw_watch_queue(t, &(struct cw_queue_event){
+					  .what = CW_QUEUE_SUBMIT, .hop = hop, .ts = c->ts});
 	}
-	tell(t, &(struct cw_queue_event){.what = CW_QUEUE_START,
-					 .hop = hop,
-					 .flag = !x->taken,
-					 .ts = c->ts,
-					 .ns = c->ts - x->ts,
-					 .worker = task});
+	cw_watch_queue(t, &(struct cw_queue_event){.what = CW_QUEUE_START,
+						   .hop = hop,
+						   .flag = !x->taken,
+						   .ts = c->ts,
+						   .ns = c->ts - x->ts,
+						   .worker = task});
 	h->matched += !x->taken;
 	cw_submission_taken(x);
 	if (match != CW_MATCH_OLDEST)
@@ -485,7 +315,7 @@ static bool key_seen(const struct cw_trace *t, const struct cw_task *task, const
 
 	for (uint32_t i = 0; i < CW_NARGS; i++)
 		if ((arg == CW_ARG_AUTO || arg == i + 1) &&
-		    seen_add(t->stitch, seen_hash(hop, upid, c->args[i]), false))
+		    cw_seen_keys_has(&t->stitch->seen, hop, upid, c->args[i]))
 			return true;
 	return false;
 }
@@ -503,17 +333,17 @@ static void unmatched(struct cw_trace *t, const struct cw_task *task, struct cw_
 		h->ambiguous++;
 		reason = "ambiguous auto";
 		c->step->doubt = CW_DOUBT_AMBIGUOUS;
-	} else if (!cut_off(t, hop, c->ts) && near_begin(t, h, c->ts) && !task->process->image_ts &&
-		   !key_seen(t, task, c, hop)) {
+	} else if (!cw_hops_cut_off(t, &t->stitch->hops, hop, c->ts) && near_begin(t, h, c->ts) &&
+		   !task->process->image_ts && !key_seen(t, task, c, hop)) {
 		reason = "before capture";
 		c->step->doubt = CW_DOUBT_EDGE;
 	} else if (cw_loss_touches(t, since, c->ts, CW_TYPE_BIT(CW_PROBE_ENTRY)) ||
-		   cut_off(t, hop, c->ts)) {
+		   cw_hops_cut_off(t, &t->stitch->hops, hop, c->ts)) {
 		reason = "loss";
 		c->step->doubt = CW_DOUBT_LOSS;
 	}
 	h->unmatched++;
-	tell(t, &(struct cw_queue_event){.what = CW_QUEUE_LONE, .hop = hop, .ts = c->ts});
+	cw_watch_queue(t, &(struct cw_queue_event){.what = CW_QUEUE_LONE, .hop = hop, .ts = c->ts});
 	w = cw_rows_put(t->rows, CW_ROW_UNMATCHED, 0);
 	w[0] = hop;
 	w[1] = c->slice_id;
@@ -591,15 +421,15 @@ static int call_begin(struct cw_trace *t, struct cw_task *task, struct cw_call *
 	r = c->probe->known ? cw_hops_roles(t, &st->hops, c->probe) : NULL;
 	if (r && r->ntargets)
 		arrive(t, task, c, r);
-	note_around(task, c);
+	cw_steps_enter(task, c);
 	if (!r)
 		return 0;
 	if (r->nsources)
 		submit_all(t, task, c, r);
 	if (c->step && c->step->link && c->step->stage + 1 == st->hops.nstages && !c->has_return) {
 		write_chain(t, c, c->kernel_limit ? "kernel limit" : "not probed");
-		tell_done(t, task, c, c->ts, false);
-		tell_free(t, task, c, c->ts, false);
+		cw_steps_tell_done(t, task, c, c->ts, false);
+		cw_steps_tell_free(t, task, c, c->ts, false);
 	}
 	return 0;
 }
@@ -617,8 +447,8 @@ static void call_end(struct cw_trace *t, struct cw_task *task, struct cw_call *c
 		return;
 	last = s->stage + 1 == st->hops.nstages;
 	if (s->link && !cut) {
-		tell_done(t, task, c, c->end_ts, !reason);
-		tell_free(t, task, c, c->end_ts, !last && !s->handed);
+		cw_steps_tell_done(t, task, c, c->end_ts, !reason);
+		cw_steps_tell_free(t, task, c, c->end_ts, !last && !s->handed);
 	}
 	if (s->link && last) {
 		if (!s->written)
@@ -645,11 +475,8 @@ static void watermark(struct cw_trace *t, uint64_t ts)
 		expire(t, i, ts);
 		near |= near_begin(t, &st->hops.h[i], ts);
 	}
-	if (!near && st->seen) {
-		free(st->seen);
-		st->seen = NULL;
-		st->nseen = st->seen_size = 0;
-	}
+	if (!near)
+		cw_seen_keys_clear(&st->seen);
 }
 
 static void each_edge(const struct cw_link *l, const struct cw_open_refs *refs)
@@ -733,7 +560,7 @@ static void release(struct cw_trace *t)
 		cw_submissions_free(&st->open);
 		cw_hops_free(&st->hops);
 	}
-	free(st->seen);
+	cw_seen_keys_clear(&st->seen);
 	free(st);
 	t->stitch = NULL;
 }
