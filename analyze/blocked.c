@@ -17,10 +17,10 @@ static const char collect[] =
 	"DROP TABLE IF EXISTS temp.reason;"
 	"CREATE TEMP TABLE reason AS"
 	" SELECT 'hop' AS of, plan_hop AS whose, source || ' -> ' || target AS name, class, reason,"
-	"  count, ns, share, other_utid, others, 0 AS place FROM hop_reason"
+	"  count, ns, share, other_utid, others, 0 AS place FROM %s.hop_reason"
 	" UNION ALL"
 	" SELECT 'function', -probe_id, function, class, reason, count, ns, share, other_utid,"
-	"  others, 0 FROM function_reason;"
+	"  others, 0 FROM %s.function_reason;"
 	"CREATE TEMP VIEW IF NOT EXISTS ranked AS"
 	" SELECT r.*, coalesce(t.rec_tid, t.tid) AS other_tid, t.name AS other_thread,"
 	"  row_number() OVER (PARTITION BY of, whose ORDER BY ns DESC, class, reason) AS rank"
@@ -152,14 +152,18 @@ static int print_json(sqlite3 *db, sqlite3_stmt *s, FILE *out)
 	return 0;
 }
 
-int cw_blocked_collect(sqlite3 *db)
+int cw_blocked_collect(sqlite3 *db, const char *database)
 {
-	return cw_exec(db, collect);
+	char *sql = sqlite3_mprintf(collect, database, database);
+	int err = sql ? cw_exec(db, sql) : -ENOMEM;
+
+	sqlite3_free(sql);
+	return err;
 }
 
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out)
 {
-	int err = cw_blocked_collect(db);
+	int err = cw_blocked_collect(db, "main");
 
 	return err ? err : cw_blocked_print_collected(db, format, top, out);
 }

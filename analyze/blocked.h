@@ -16,8 +16,11 @@
  */
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out);
 
-/* The same in two steps: what is printed later is what was in the database at the first. */
-int cw_blocked_collect(sqlite3 *db);
+/*
+ * The same in two steps: what is printed later is what was there at the first, in views of
+ * database, such as "main".
+ */
+int cw_blocked_collect(sqlite3 *db, const char *database);
 int cw_blocked_print_collected(sqlite3 *db, enum cw_format format, unsigned top, FILE *out);
 
 #endif

@@ -37,6 +37,7 @@ struct follow {
 	struct cw_window *window;
 	struct cw_sums *sums;
 	struct cw_queues *queues;
+	struct cw_reasons *reasons;
 	struct cw_show *show;
 	uint64_t interval_ns;           /* of queue snapshots; CW_UNSET: the plan's */
 	uint64_t next_tick, next_prune; /* event time */
@@ -69,6 +70,8 @@ static void on_call(void *arg, const struct cw_call *c, const char *reason)
 	const struct cw_trace *t = cw_ingest_trace(f->in);
 
 	cw_sums_call(f->sums, c->probe->id, reason);
+	if (!reason)
+		cw_reasons_call(f->reasons, c->slice_id);
 	/* Where there are hops, calls of what only hands off are no news. */
 	if (!t->plan || !t->plan->nhops || cw_probe_is_target(t, c->probe))
 		cw_show_call(f->show, c->slice_id, c->end_ts);
@@ -105,6 +108,7 @@ static void on_queue(void *arg, const struct cw_queue_event *e)
 				interval == CW_UNSET ? CW_DIAGNOSTIC_INTERVAL_NS : interval);
 	}
 	cw_queues_event(f->queues, e);
+	cw_reasons_work(f->reasons, e);
 }
 
 static void on_stack_gone(void *arg, uint64_t stack_id)
@@ -153,7 +157,8 @@ static int prune(struct follow *f, uint64_t now)
 	if (err || now < f->next_prune || cw_show_waiting(f->show))
 		return err;
 	f->next_prune = now + SECOND;
-	return cw_window_prune(f->window, cw_ingest_trace(f->in), now);
+	err = cw_reasons_add(f->reasons, cw_ingest_trace(f->in)->attribution);
+	return err ? err : cw_window_prune(f->window, cw_ingest_trace(f->in), now);
 }
 
 static int tick(struct follow *f)
@@ -228,10 +233,6 @@ static int read_all(struct follow *f)
 	return err ? err : ingest(f, NULL);
 }
 
-/*
- * Reasons are worked out from rows, of which the last second's are kept at least. Their sums over
- * hours would take a view over every row that goes.
- */
 static int print_reasons(struct follow *f)
 {
 	struct cw_report *r = &f->report;
@@ -239,11 +240,18 @@ static int print_reasons(struct follow *f)
 
 	if (r->format == CW_FORMAT_TEXT &&
 	    cw_query_int(r->db, "SELECT count(*) FROM temp.reason", 0))
-		fputs("\nwhat the last calls waited for, those that ended up to two seconds before "
-		      "the end:\n",
-		      r->out);
+		fputc('\n', r->out);
 	err = cw_blocked_print_collected(r->db, r->format, SHOWN_REASONS, r->out);
 	return err ? err : cw_write_error(r->out);
+}
+
+static int collect_reasons(struct follow *f)
+{
+	int err = cw_reasons_add(f->reasons, cw_ingest_trace(f->in)->attribution);
+
+	if (!err)
+		err = cw_reasons_whole(f->reasons);
+	return err ? err : cw_blocked_collect(f->report.db, "whole");
 }
 
 static int end(struct follow *f)
@@ -261,7 +269,7 @@ static int end(struct follow *f)
 	cw_queues_end(f->queues, cw_ingest_time(f->in));
 	err = show(f, true);
 	if (!err)
-		err = cw_blocked_collect(r->db);
+		err = collect_reasons(f);
 	if (!err)
 		err = cw_sums_write(f->sums);
 	cw_queues_whole(f->queues, cw_ingest_time(f->in));
@@ -335,6 +343,8 @@ static int start(struct follow *f)
 	if (!err)
 		err = cw_queues_new(&f->queues, db);
 	if (!err)
+		err = cw_reasons_new(&f->reasons, db);
+	if (!err)
 		err = cw_show_new(&f->show, &f->report, &f->input.open, f->sums);
 	cw_feed_header(f->in, f->reader);
 	return err;
@@ -367,6 +377,7 @@ static void release(struct follow *f)
 	cw_window_free(f->window);
 	cw_sums_free(f->sums);
 	cw_queues_free(f->queues);
+	cw_reasons_free(f->reasons);
 	sqlite3_finalize(f->report.select);
 	sqlite3_close(f->report.db);
 	cw_input_free(&f->input);

@@ -84,6 +84,26 @@ void cw_queues_whole(struct cw_queues *qs, uint64_t ts);
  */
 int cw_queues_write(struct cw_queues *qs);
 
+/* ---- reasons: follow_reasons.c -----------------------------------------------------------------
+ * Why calls and the work of hops waited, over the whole run: exact, but for waits that a call of
+ * more than a minute began with. The smallest are kept by class only when there are very many.
+ */
+struct cw_reasons;
+
+int cw_reasons_new(struct cw_reasons **out, sqlite3 *db);
+void cw_reasons_free(struct cw_reasons *r);
+
+/* A call ended; something happened to a queue. */
+void cw_reasons_call(struct cw_reasons *r, uint64_t slice_id);
+void cw_reasons_work(struct cw_reasons *r, const struct cw_queue_event *e);
+
+/* Take in what ended since the last time: its rows, and names of its stacks, are in the database.
+ */
+int cw_reasons_add(struct cw_reasons *r, bool attribution);
+
+/* Complete database "whole", whose views function_reason and hop_reason are of the whole run. */
+int cw_reasons_whole(struct cw_reasons *r);
+
 /* ---- showing: follow_show.c -------------------------------------------------------------------
  * Calls and chains that ended, printed once their stacks have names.
  */

@@ -48,6 +48,7 @@ enum {
 	PATHS,
 	HOPS,
 	EPISODES,
+	RAN_LATER,
 	SLEEPS,
 	WAKERS,
 	THREADS,
@@ -85,6 +86,8 @@ static const char *const statements[NSTATEMENTS] = {
 	[HOPS] = "DELETE FROM path_hop WHERE chain_id <= ?1",
 	/* The row of a long sleep is put late, with the number it got at its beginning. */
 	[EPISODES] = "DELETE FROM episode WHERE offcpu_id <= ?1 AND coalesce(end_ts, ts) < ?2",
+	[RAN_LATER] = "DELETE FROM ran_later WHERE offcpu_id <= ?1"
+		      " AND offcpu_id NOT IN (SELECT offcpu_id FROM episode)",
 	[SLEEPS] = "DELETE FROM sleep WHERE sleep_id <= ?1",
 	[WAKERS] = "DELETE FROM waker WHERE waker_id <= ?1",
 	[THREADS] = "DELETE FROM thread WHERE end_ts < ?1",
@@ -221,6 +224,7 @@ static void prune_waits(struct cw_window *w, const struct cw_trace *t, uint64_t 
 	if (!m)
 		return;
 	run(w, EPISODES, m->episode, (int64_t)m->ts);
+	run(w, RAN_LATER, m->episode, 0);
 	run(w, SLEEPS, (int64_t)m->sleep_floor, 0);
 	run(w, WAKERS, (int64_t)m->waker_floor, 0);
 }

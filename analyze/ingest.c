@@ -100,8 +100,6 @@ int cw_ingest_new(struct cw_ingest **out, sqlite3 *db, const struct cw_ingest_op
 		err = cw_rows_new(&t->rows, db);
 	if (err)
 		return err;
-	if (in->live)
-		cw_rows_skip(t->rows, CW_ROW_RAN_LATER);
 	cw_syscalls_write(t->rows, o->arch);
 	cw_rows_info_text(t->rows, "passes", cw_passes_versions());
 	return cw_passes_begin(t);

@@ -57,8 +57,6 @@ struct cw_rows {
 	unsigned waiting;
 	bool busy;
 	bool closing;
-	uint64_t skipped;            /* bits of tables whose rows nobody wants */
-	uint64_t waste[MAX_COLUMNS]; /* takes those rows */
 	int err;                     /* the first one; rows after it are dropped */
 };
 
@@ -339,8 +337,6 @@ uint64_t *cw_rows_put(struct cw_rows *r, enum cw_row table, uint64_t nulls)
 	struct table *t = &r->tables[table];
 	uint64_t *w;
 
-	if (r->skipped & 1ull << table)
-		return r->waste;
 	if (t->filling && t->filling->rows == t->max_rows)
 		hand_over(r, t);
 	if (!t->filling)
@@ -365,12 +361,6 @@ void cw_rows_info_text(struct cw_rows *r, const char *key, const char *value)
 
 	w[0] = cw_word_dup(key);
 	w[1] = cw_word_dup(value);
-}
-
-void cw_rows_skip(struct cw_rows *r, enum cw_row table)
-{
-	if (strspn(specs[table].columns, "i") == r->tables[table].ncolumns)
-		r->skipped |= 1ull << table;
 }
 
 int cw_rows_sync(struct cw_rows *r)

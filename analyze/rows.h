@@ -93,9 +93,6 @@ void cw_rows_info_text(struct cw_rows *r, const char *key, const char *value);
 /* Rows put so far. */
 uint64_t cw_rows_count(const struct cw_rows *r);
 
-/* Take no more rows of a table, which must have integers only. */
-void cw_rows_skip(struct cw_rows *r, enum cw_row table);
-
 /* Insert what was put; db is the caller's until the next row is put. Returns as cw_rows_finish. */
 int cw_rows_sync(struct cw_rows *r);
 

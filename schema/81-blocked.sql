@@ -160,22 +160,44 @@ UNION ALL
 SELECT o.offcpu_id, o.utid, o.ts, 'unknown', 'unknown, records were lost', NULL, o.unknown_ns
 FROM episode o WHERE o.unknown_ns > 0;
 
--- Where the time of functions went: sums of their calls by reason. The rows of a function add up to
--- the durations of its calls; time in a nested call of a probed function counts for both.
-CREATE VIEW function_reason AS
+-- Durations of the calls of each function that returned and have scheduler facts.
+CREATE VIEW function_time AS
+SELECT
+	-- Probe of the function.
+	s.probe_id AS probe_id,
+	-- Sum of their durations, ns.
+	sum(s.dur) AS ns
+FROM slice s WHERE s.oncpu_ns IS NOT NULL GROUP BY s.probe_id;
+
+-- What function_reason sums up: where the time of functions went by reason and other thread.
+CREATE VIEW function_wait AS
 WITH inside AS MATERIALIZED (
 	SELECT s.probe_id, o.offcpu_id FROM slice s
 	CROSS JOIN episode o ON o.utid = s.utid AND o.ts >= s.ts AND o.ts < s.ts + s.dur
-	WHERE s.oncpu_ns IS NOT NULL),
-part AS MATERIALIZED (
-	SELECT i.probe_id, w.class, w.reason, w.other_utid, sum(w.ns) AS ns, count(DISTINCT w.offcpu_id) AS n
-	FROM inside i JOIN wait_part w USING(offcpu_id) GROUP BY 1, 2, 3, 4
-	UNION ALL
-	SELECT probe_id, 'on CPU', 'on CPU', NULL, sum(oncpu_ns), count(*) FROM slice WHERE oncpu_ns > 0 GROUP BY 1),
-whole AS MATERIALIZED (
-	SELECT probe_id, sum(dur) AS ns FROM slice WHERE oncpu_ns IS NOT NULL GROUP BY 1),
+	WHERE s.oncpu_ns IS NOT NULL)
+SELECT
+	-- Probe of the function.
+	i.probe_id AS probe_id,
+	-- 'on CPU', or as in wait_part.
+	w.class AS class,
+	-- The same in words.
+	w.reason AS reason,
+	-- Thread that ended the wait, or ran instead; NULL unknown or none.
+	w.other_utid AS other_utid,
+	-- How long in all, ns.
+	sum(w.ns) AS ns,
+	-- How often.
+	count(DISTINCT w.offcpu_id) AS count
+FROM inside i JOIN wait_part w USING(offcpu_id) GROUP BY 1, 2, 3, 4
+UNION ALL
+SELECT probe_id, 'on CPU', 'on CPU', NULL, sum(oncpu_ns), count(*) FROM slice WHERE oncpu_ns > 0 GROUP BY 1;
+
+-- Where the time of functions went: sums of their calls by reason. The rows of a function add up to
+-- the durations of its calls; time in a nested call of a probed function counts for both.
+CREATE VIEW function_reason AS
+WITH part AS MATERIALIZED (SELECT * FROM function_wait),
 top AS MATERIALIZED (
-	SELECT probe_id, class, reason, sum(ns) AS ns, sum(n) AS n, count(DISTINCT other_utid) AS others,
+	SELECT probe_id, class, reason, sum(ns) AS ns, sum(count) AS n, count(DISTINCT other_utid) AS others,
 		max(coalesce(ns, 0) * (other_utid IS NOT NULL)) AS most
 	FROM part GROUP BY 1, 2, 3)
 SELECT
@@ -195,30 +217,56 @@ SELECT
 	1.0 * t.ns / max(w.ns, 1) AS share,
 	-- Thread that ended these waits, for the most time; NULL unknown.
 	(SELECT x.other_utid FROM part x WHERE x.probe_id = t.probe_id AND x.class = t.class AND x.reason = t.reason
-		AND x.ns = t.most AND x.other_utid IS NOT NULL LIMIT 1) AS other_utid,
+		AND x.ns = t.most AND x.other_utid IS NOT NULL ORDER BY x.other_utid LIMIT 1) AS other_utid,
 	-- How many threads ended them.
 	t.others AS others
-FROM top t JOIN whole w USING(probe_id) JOIN probe p USING(probe_id);
+FROM top t JOIN function_time w USING(probe_id) JOIN probe p USING(probe_id);
+
+-- Work of each hop.
+CREATE VIEW hop_time AS
+SELECT
+	-- Hop of the plan.
+	q.plan_hop AS plan_hop,
+	-- Work of its handoffs, ns.
+	sum(q.work_ns) AS ns,
+	-- How many handoffs that is.
+	count(*) AS count
+FROM queue_task q WHERE q.work_ns > 0 GROUP BY q.plan_hop;
+
+-- What hop_reason sums up: where the work of hops went by reason and other thread, without time on a CPU.
+CREATE VIEW hop_wait AS
+WITH task AS MATERIALIZED (
+	SELECT plan_hop, dst_utid, start_ts, end_ts FROM queue_task WHERE work_ns > 0),
+inside AS MATERIALIZED (
+	SELECT k.plan_hop, o.offcpu_id FROM task k
+	CROSS JOIN episode o ON o.utid = k.dst_utid AND o.ts >= k.start_ts AND o.ts < k.end_ts)
+SELECT
+	-- Hop of the plan.
+	i.plan_hop AS plan_hop,
+	-- As in wait_part.
+	w.class AS class,
+	-- The same in words.
+	w.reason AS reason,
+	-- Thread that ended the wait, or ran instead; NULL unknown or none.
+	w.other_utid AS other_utid,
+	-- How long in all, ns.
+	sum(w.ns) AS ns,
+	-- How often.
+	count(DISTINCT w.offcpu_id) AS count
+FROM inside i JOIN wait_part w USING(offcpu_id) GROUP BY 1, 2, 3, 4;
 
 -- Where the work of hops went: sums of the work of all handoffs by reason. The rows of a hop add up to
 -- its work.
 CREATE VIEW hop_reason AS
-WITH task AS MATERIALIZED (
-	SELECT plan_hop, dst_utid, start_ts, end_ts, work_ns FROM queue_task WHERE work_ns > 0),
-inside AS MATERIALIZED (
-	SELECT k.plan_hop, o.offcpu_id FROM task k
-	CROSS JOIN episode o ON o.utid = k.dst_utid AND o.ts >= k.start_ts AND o.ts < k.end_ts),
-part AS MATERIALIZED (
-	SELECT i.plan_hop, w.class, w.reason, w.other_utid, sum(w.ns) AS ns, count(DISTINCT w.offcpu_id) AS n
-	FROM inside i JOIN wait_part w USING(offcpu_id) GROUP BY 1, 2, 3, 4),
-whole AS MATERIALIZED (SELECT plan_hop, sum(work_ns) AS ns, count(*) AS n FROM task GROUP BY 1),
+WITH part AS MATERIALIZED (SELECT * FROM hop_wait),
+whole AS MATERIALIZED (SELECT * FROM hop_time),
 top AS MATERIALIZED (
-	SELECT plan_hop, class, reason, sum(ns) AS ns, sum(n) AS n, count(DISTINCT other_utid) AS others,
+	SELECT plan_hop, class, reason, sum(ns) AS ns, sum(count) AS n, count(DISTINCT other_utid) AS others,
 		max(coalesce(ns, 0) * (other_utid IS NOT NULL)) AS most
 	FROM part GROUP BY 1, 2, 3
 	UNION ALL
 	SELECT plan_hop, 'on CPU', 'on CPU', w.ns - coalesce((SELECT sum(p.ns) FROM part p
-		WHERE p.plan_hop = w.plan_hop), 0), w.n, 0, NULL FROM whole w
+		WHERE p.plan_hop = w.plan_hop), 0), w.count, 0, NULL FROM whole w
 	WHERE EXISTS (SELECT 1 FROM episode))
 SELECT
 	-- Hop of the plan.
@@ -239,7 +287,7 @@ SELECT
 	1.0 * t.ns / max(w.ns, 1) AS share,
 	-- Thread that ended these waits, for the most time; NULL unknown.
 	(SELECT x.other_utid FROM part x WHERE x.plan_hop = t.plan_hop AND x.class = t.class AND x.reason = t.reason
-		AND x.ns = t.most AND x.other_utid IS NOT NULL LIMIT 1) AS other_utid,
+		AND x.ns = t.most AND x.other_utid IS NOT NULL ORDER BY x.other_utid LIMIT 1) AS other_utid,
 	-- How many threads ended them.
 	t.others AS others
 FROM top t JOIN whole w USING(plan_hop) JOIN hop_count h USING(plan_hop);

@@ -147,6 +147,9 @@ wait $recorder
 forget $recorder
 "$analyze" "$tmp/g.cwc" --no-cache --format jsonl >"$tmp/g.report" 2>/dev/null
 expect "chains of a growing file" "$(grep -c '"type":"chain"' "$tmp/g.jsonl")" "$(grep -c '"type":"chain"' "$tmp/g.report")"
+"$analyze" blocked "$tmp/g.cwc" --no-cache --top 3 --format jsonl >"$tmp/g.reasons" 2>/dev/null
+grep '"type":"reasons"' "$tmp/g.jsonl" | diff - "$tmp/g.reasons" || fail "follow and blocked give other reasons of three seconds"
+expect "functions and hops with reasons" "$(wc -l <"$tmp/g.reasons")" 2
 at_least "chains of a growing file" "$(grep -c '"type":"chain"' "$tmp/g.jsonl")" 1000
 
 "$record" -o "$tmp/k.cwc" "${hop[@]}" "${bench[@]}" >/dev/null 2>"$tmp/k.log" &
