@@ -57,7 +57,7 @@ struct cw_rows {
 	unsigned waiting;
 	bool busy;
 	bool closing;
-	int err;                     /* the first one; rows after it are dropped */
+	int err; /* the first one; rows after it are dropped */
 };
 
 /* ---- a batch as a virtual table -----------------------------------------------------------------
