@@ -111,7 +111,7 @@ static uint64_t come_and_go(uint64_t n)
 	pthread_t ids[8];
 	uint64_t done = 0, some;
 
-	while (done < n) {
+	while (done < n && !atomic_load(&workload_stop)) {
 		some = start_threads(ids, n - done < 8 ? n - done : 8, one_call, NULL);
 		join_threads(ids, some);
 		if (!some)
