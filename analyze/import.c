@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "capture.h"
+#include "clock.h"
 #include "database.h"
 #include "feed.h"
 #include "ingest.h"
@@ -34,21 +34,13 @@ struct import {
 	uint64_t records, next_ms;
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static void show_progress(struct import *im)
 {
 	uint64_t size = cw_reader_size(im->reader), now;
 
 	if (!im->progress || ++im->records % PROGRESS_EVERY)
 		return;
-	now = now_ms();
+	now = cw_clock_ns(CLOCK_MONOTONIC) / 1000000;
 	if (now < im->next_ms)
 		return;
 	im->next_ms = now + 200;

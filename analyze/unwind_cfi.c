@@ -7,7 +7,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "clock.h"
 #include "hash.h"
 #include "symbolize_elf.h"
 #include "unwind_cfi.h"
@@ -142,14 +142,6 @@ static void read_rules(struct cw_rules *row, Dwarf_Frame *frame)
 	memcpy(row->rules, rules, row->n * sizeof(rules[0]));
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
 static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc)
 {
 	Dwarf_Frame *frame = NULL;
@@ -157,12 +149,12 @@ static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc)
 
 	if (c->spent_ns > MAX_NS)
 		return NULL;
-	start = now_ns();
+	start = cw_clock_ns(CLOCK_MONOTONIC);
 	if (!c->eh || dwarf_cfi_addrframe(c->eh, pc, &frame))
 		frame = NULL;
 	if (!frame && c->debug && dwarf_cfi_addrframe(c->debug, pc, &frame))
 		frame = NULL;
-	c->spent_ns += now_ns() - start;
+	c->spent_ns += cw_clock_ns(CLOCK_MONOTONIC) - start;
 	return frame;
 }
 

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zstd.h>
 #include "capture.h"
+#include "clock.h"
 #include "describe.h"
 #include "header.h"
 #include "output.h"
@@ -71,14 +71,6 @@ struct cw_writer {
 	size_t out_size;
 	struct cw_seektable seek;
 };
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
@@ -199,8 +191,8 @@ static void close_frame(struct cw_writer *w, struct buf *b)
 	c->h.type = CW_CHUNK;
 	c->h.size = size;
 	c->h.cpu = CW_CPU_NONE;
-	c->mono_ns = w->copy_mono ? w->copy_mono : clock_ns(CLOCK_MONOTONIC);
-	c->wall_ns = w->copy_mono ? w->copy_wall : clock_ns(CLOCK_REALTIME);
+	c->mono_ns = w->copy_mono ? w->copy_mono : cw_clock_ns(CLOCK_MONOTONIC);
+	c->wall_ns = w->copy_mono ? w->copy_wall : cw_clock_ns(CLOCK_REALTIME);
 	c->h.ts = c->mono_ns;
 	c->seq = w->seq++;
 	c->min_ts = b->min_ts;
@@ -237,7 +229,7 @@ static int open_frame(struct cw_writer *w)
 		return w->error;
 	w->cur = w->spare;
 	w->spare = w->cur->next;
-	w->cur->opened_ns = clock_ns(CLOCK_MONOTONIC);
+	w->cur->opened_ns = cw_clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
@@ -372,7 +364,7 @@ int cw_writer_blob_part(struct cw_writer *w, uint32_t module_id, enum cw_blob_ki
 			uint64_t offset, uint64_t total, const void *data, size_t size)
 {
 	struct cw_blob head = {
-		.h = {.type = CW_BLOB, .cpu = CW_CPU_NONE, .ts = clock_ns(CLOCK_MONOTONIC)},
+		.h = {.type = CW_BLOB, .cpu = CW_CPU_NONE, .ts = cw_clock_ns(CLOCK_MONOTONIC)},
 		.module_id = module_id,
 		.kind = kind,
 		.offset = offset,

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
+#include "clock.h"
 #include "drain.h"
 #include "maxrate.h"
 #include "resolve.h"
@@ -50,14 +51,6 @@ struct cw_drain {
 	bool full;                 /* for the file has its size */
 	bool paused;               /* there is more in the ring */
 };
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 static bool is_full(const struct cw_drain *d)
 {
@@ -208,7 +201,7 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 			 strerror(-rc));
 		s->warn(text);
 	}
-	d->start = mono_ns();
+	d->start = cw_clock_ns(CLOCK_MONOTONIC);
 	d->next_poll = d->start + POLL_NS;
 	d->next_embed = d->start + POLL_NS; /* soon, for files that are soon full */
 	return d;
@@ -221,7 +214,7 @@ int cw_drain_write_plan(struct cw_writer *w, const char *yaml, bool repeated)
 		.h = {.type = CW_PLAN_TEXT,
 		      .cpu = CW_CPU_NONE,
 		      .flags = repeated ? CW_REC_REPEATED : 0,
-		      .ts = mono_ns()},
+		      .ts = cw_clock_ns(CLOCK_MONOTONIC)},
 		.pieces = (len + PLAN_PIECE - 1) / PLAN_PIECE,
 	};
 	int rc = 0;
@@ -254,7 +247,7 @@ static int check_size(struct cw_drain *d, char *err)
 		return 0;
 	if (cw_segments_more(d->s.segments)) {
 		/* Its symbols come soon, before it can be full. */
-		d->next_embed = mono_ns() + POLL_NS;
+		d->next_embed = cw_clock_ns(CLOCK_MONOTONIC) + POLL_NS;
 		return cw_rotate_begin(&d->rotation, err);
 	}
 	d->enough = d->full = true;
@@ -363,7 +356,7 @@ int cw_drain_run(struct cw_drain *d, char *err)
 				all_gone = !--d->running;
 		}
 		rc = carry(d);
-		now = mono_ns();
+		now = cw_clock_ns(CLOCK_MONOTONIC);
 		if (!rc)
 			rc = periodic(d, now, err);
 		if (rc)

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "clock.h"
 #include "header_keys.h"
 
 #define MAX_KEYS    24
@@ -32,14 +33,6 @@ static void add(struct cw_header_keys *m, const char *key, const char *fmt, ...)
 	va_end(ap);
 }
 
-static long long clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 static void add_clocks(struct cw_header_keys *m)
 {
 	time_t now = time(NULL);
@@ -47,13 +40,13 @@ static void add_clocks(struct cw_header_keys *m)
 	long long boot, mono, wall;
 
 	localtime_r(&now, &tm);
-	mono = clock_ns(CLOCK_MONOTONIC);
-	wall = clock_ns(CLOCK_REALTIME);
-	boot = clock_ns(CLOCK_BOOTTIME);
+	mono = (long long)cw_clock_ns(CLOCK_MONOTONIC);
+	wall = (long long)cw_clock_ns(CLOCK_REALTIME);
+	boot = (long long)cw_clock_ns(CLOCK_BOOTTIME);
 	add(m, "utc_offset_s", "%ld", tm.tm_gmtoff);
 	add(m, "start_wall_ns", "%lld", wall);
 	add(m, "start_mono_ns", "%lld", mono);
-	add(m, "boottime_offset_ns", "%lld", boot - clock_ns(CLOCK_MONOTONIC));
+	add(m, "boottime_offset_ns", "%lld", boot - (long long)cw_clock_ns(CLOCK_MONOTONIC));
 }
 
 static void add_boot_id(struct cw_header_keys *m)

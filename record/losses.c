@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "clock.h"
 #include "losses.h"
 
 /* The record types that BPF programs write. */
@@ -37,14 +37,6 @@ struct cw_losses {
 	size_t ndetached;
 };
 
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w)
 {
 	struct cw_losses *l = calloc(1, sizeof(*l));
@@ -57,7 +49,7 @@ struct cw_losses *cw_losses_new(struct cw_probes *pr, struct cw_writer *w)
 	l->now = calloc(l->cpus, sizeof(*l->now));
 	l->reported = calloc(l->cpus * NKINDS, sizeof(*l->reported));
 	l->discarded = calloc(l->cpus * NKINDS, sizeof(*l->discarded));
-	l->last_poll = mono_ns();
+	l->last_poll = cw_clock_ns(CLOCK_MONOTONIC);
 	if (l->now && l->reported && l->discarded)
 		return l;
 	cw_losses_free(l);
@@ -131,7 +123,7 @@ int cw_losses_detached(struct cw_losses *l, uint32_t probe, uint64_t ts)
 
 int cw_losses_repeat(struct cw_losses *l)
 {
-	uint64_t now = mono_ns();
+	uint64_t now = cw_clock_ns(CLOCK_MONOTONIC);
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < l->ndetached; i++)
@@ -182,7 +174,7 @@ static int report_missed(struct cw_losses *l, size_t k, uint64_t now)
 int cw_losses_poll(struct cw_losses *l)
 {
 	uint32_t gen = cw_probes_next_loss_gen(l->pr), cpu;
-	uint64_t now = mono_ns();
+	uint64_t now = cw_clock_ns(CLOCK_MONOTONIC);
 	size_t k;
 	int rc = 0;
 

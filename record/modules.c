@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "clock.h"
 #include "kallsyms.h"
 #include "mmapwatch.h"
 #include "modtab.h"
@@ -44,14 +44,6 @@ struct cw_modules {
 	struct cw_proc *proc;
 	uint64_t ts;
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 struct cw_modules *cw_modules_new(struct cw_writer *w)
 {
@@ -98,7 +90,7 @@ int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *
 			path = absolute;
 		}
 	}
-	*module_id = cw_modtab_add_fd(m->modtab, fd, path, now());
+	*module_id = cw_modtab_add_fd(m->modtab, fd, path, cw_clock_ns(CLOCK_MONOTONIC));
 	if (!*module_id)
 		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;
 	cw_modtab_want(m->modtab, *module_id);
@@ -303,7 +295,7 @@ static int read_maps(struct cw_modules *m, struct cw_proc *p)
 	int rc;
 
 	m->proc = p;
-	m->ts = now();
+	m->ts = cw_clock_ns(CLOCK_MONOTONIC);
 	p->stale = false;
 	p->generation++;
 	rc = cw_snapshot_maps(p->rec_pid, put_proc_map, m);
@@ -355,7 +347,7 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	m->proc = enter(m, pid, global, gone ? 0 : info.start_boottime);
 	if (!m->proc)
 		return -ENOMEM;
-	m->ts = now();
+	m->ts = cw_clock_ns(CLOCK_MONOTONIC);
 	/* What it mapped was reported even when it is gone by now. */
 	if (gone) {
 		rc = put_reported(m, pid, global);
@@ -569,7 +561,7 @@ const char *cw_modules_left_out(const struct cw_modules *m, uint32_t *id, uint64
 
 int cw_modules_embed(struct cw_modules *m)
 {
-	uint64_t t = now();
+	uint64_t t = cw_clock_ns(CLOCK_MONOTONIC);
 	int rc = 0;
 
 	if (m->hungry && t - m->scanned > RESCAN_NS) {

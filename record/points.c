@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "clock.h"
 #include "ifunc.h"
 #include "mapped.h"
 #include "patterns.h"
@@ -265,18 +265,17 @@ int cw_points_find(struct cw_points *p, struct cw_plan *plan, const struct cw_ta
 
 int cw_points_write(struct cw_points *p, struct cw_writer *w, struct cw_modules *m, bool repeated)
 {
-	struct timespec now;
+	const uint64_t now = cw_clock_ns(CLOCK_MONOTONIC);
 	size_t i;
 	int rc;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	for (i = 0; i < p->n; i++) {
 		struct cw_point *pt = &p->at[i];
 		struct cw_probe r = {
 			.h = {.type = CW_PROBE,
 			      .cpu = CW_CPU_NONE,
 			      .flags = repeated ? CW_REC_REPEATED : 0,
-			      .ts = now.tv_sec * 1000000000ull + now.tv_nsec},
+			      .ts = now},
 			.probe_id = i,
 			.value = pt->fn.value,
 			.offset = pt->fn.offset,

@@ -5,18 +5,10 @@
  * old file, and all references of that time go to both. Those that are younger, as they are when
  * this program did not run for a while, would only be far ahead of what the next file begins with.
  */
-#include <time.h>
+#include "clock.h"
 #include "rotate.h"
 
 #define OVERLAP_NS 150000000ull /* more than a program takes from time stamp to record */
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 int cw_rotate_begin(struct cw_rotation *r, char *err)
 {
@@ -30,7 +22,7 @@ int cw_rotate_begin(struct cw_rotation *r, char *err)
 	if (rc)
 		return rc;
 	cw_probes_next_epoch(s->probes);
-	r->cut = mono_ns();
+	r->cut = cw_clock_ns(CLOCK_MONOTONIC);
 	r->until = r->cut + OVERLAP_NS;
 	cw_losses_next_file(s->losses, s->segments->w);
 	rc = cw_drain_write_plan(s->segments->w, s->plan_yaml, false);

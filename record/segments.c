@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
+#include "clock.h"
 #include "header_keys.h"
 #include "resolve.h"
 #include "segments.h"
@@ -30,14 +30,6 @@ static char *segment_path(const char *output, uint32_t number)
 	if (asprintf(&path, "%.*s.%04u.cwc", (int)(len - ext), output, number) < 0)
 		return NULL;
 	return path;
-}
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
 static int open_file(struct cw_segments *s, uint32_t number, char *err)
@@ -67,7 +59,7 @@ static int open_file(struct cw_segments *s, uint32_t number, char *err)
 		s->first_path = path;
 	s->out = out;
 	s->number = number;
-	s->began = mono_ns();
+	s->began = cw_clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
@@ -130,7 +122,7 @@ bool cw_segments_full(const struct cw_segments *s, uint64_t coming)
 	struct cw_writer_stats st;
 
 	if (s->flight)
-		return mono_ns() - s->began >= cw_flight_piece_ns(s->flight);
+		return cw_clock_ns(CLOCK_MONOTONIC) - s->began >= cw_flight_piece_ns(s->flight);
 	if (!max)
 		return false;
 	cw_writer_get_stats(s->w, &st);
@@ -163,11 +155,11 @@ static int append_end(struct cw_writer *w, int reason)
 		[CW_END_SIZE] = "the file has its size",
 		[CW_END_NEXT] = "the recording goes on in the next file",
 	};
-	struct timespec now;
-	struct cw_end e = {.h = {.type = CW_END, .cpu = CW_CPU_NONE}, .reason = reason};
+	struct cw_end e = {
+		.h = {.type = CW_END, .cpu = CW_CPU_NONE, .ts = cw_clock_ns(CLOCK_MONOTONIC)},
+		.reason = reason,
+	};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	e.h.ts = now.tv_sec * 1000000000ull + now.tv_nsec;
 	return cw_writer_append_tail(w, &e.h, sizeof(e), words[reason], strlen(words[reason]));
 }
 
@@ -191,7 +183,7 @@ static int put_away(struct cw_segments *s, struct cw_output *out, uint32_t numbe
 
 	if (!s->flight)
 		return cw_output_close(out, false);
-	rc = cw_flight_keep(s->flight, out->fd, number, began, mono_ns());
+	rc = cw_flight_keep(s->flight, out->fd, number, began, cw_clock_ns(CLOCK_MONOTONIC));
 	if (!rc)
 		out->fd = -1;
 	return rc;
