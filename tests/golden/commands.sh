@@ -126,6 +126,13 @@ rows '{"n":4}
 SELECT '"'a'"' AS m;'
 rows 'key
 1' sql "$db" --format csv "SELECT value AS key FROM json_each('[1]')"
+# What was in the file stays when the query fails, and a new file is whole.
+echo old >"$dir/kept"
+expect 1 "no such column" sql "$db" "SELECT nope FROM call" -o "$dir/kept"
+[ "$(cat "$dir/kept")" = old ] || { echo "sql -o: a failure took the file"; failed=1; }
+"$analyze" sql "$db" --format csv "SELECT 5 AS five" -o "$dir/kept" || failed=1
+[ "$(cat "$dir/kept")" = "five
+5" ] || { echo "sql -o: $(cat "$dir/kept")"; failed=1; }
 echo 'SELECT 5 AS five' >"$dir/q.sql"
 rows 'five
 5' sql "$db" --format csv "@$dir/q.sql"
