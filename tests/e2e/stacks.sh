@@ -4,17 +4,18 @@
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 
-# Function names of each stack, innermost first, one row a stack; inlined functions left out.
-chains="SELECT s.*, (SELECT group_concat(function, ' < ') FROM (SELECT function FROM callstack c
+# Function names of each stack, or modules where there is none, innermost first, one row a stack; inlined functions
+# left out.
+chains="SELECT s.*, (SELECT group_concat(coalesce(function, module), ' < ') FROM (SELECT function, module FROM callstack c
 	WHERE c.stack_id = s.stack_id AND c.inline_depth = (SELECT max(inline_depth) FROM callstack d
 		WHERE d.stack_id = c.stack_id AND d.depth = c.depth) ORDER BY depth)) AS chain FROM stack s"
 
-# Most of the C library's own functions are in its debug symbols only; elsewhere they are its name and an offset.
+# Most of the C library's own functions are in its debug symbols only; elsewhere they have no name.
 record_exec lock trace_lock_test --count 4 -- --attribution --ret function_to_trace
 import lock
 unlock='%pthread_mutex_unlock%'
 if [ "$(query lock "SELECT sum(frames > named) FROM module_source WHERE name = 'libc.so.6'")" != 0 ]; then
-	unlock='%libc.so.6+0x%'
+	unlock='%libc.so.6'
 	note "without debug symbols of the C library: unlock is not named"
 fi
 # shellcheck disable=SC2154 # import makes them
