@@ -19,7 +19,7 @@
 #include "perfmap.h"
 #include "proctab.h"
 #include "snapshot.h"
-#include "unplaced.h"
+#include "wanted.h"
 
 #define MAX_ARGS  32768 /* bytes of a command line that are kept */
 #define RESCAN_NS 1000000000ull
@@ -32,14 +32,13 @@ struct cw_modules {
 	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
 	struct cw_pending *pending; /* mappings of processes that are not known yet */
 	bool draining;              /* the rings of watch: not to be entered again */
-	struct cw_unplaced unplaced;
+	struct cw_wanted wanted;    /* by the stacks that went by */
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
 	void (*text)(void *arg, uint32_t pid, uint64_t start, uint64_t end); /* NULL none */
 	void *text_arg;
 	bool initial_ns;  /* the recorder's pids are the kernel's */
-	bool hungry;      /* a stack showed an address outside of all mappings */
-	uint64_t scanned; /* when that was last looked into */
+	uint64_t scanned; /* when stale mappings were last read */
 	/* While a process is read: */
 	struct cw_proc *proc;
 	uint64_t ts;
@@ -61,6 +60,9 @@ struct cw_modules *cw_modules_new(struct cw_writer *w)
 		cw_modules_free(m);
 		return NULL;
 	}
+	m->wanted.modtab = m->modtab;
+	m->wanted.procs = m->procs;
+	m->wanted.ksyms = m->ksyms;
 	return m;
 }
 
@@ -370,9 +372,14 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg)
 {
+	int rc = 0;
+
 	m->keep = keep;
 	m->keep_arg = arg;
-	return m->watch ? 0 : cw_mmapwatch_new(&m->watch);
+	if (!m->watch)
+		rc = cw_mmapwatch_new(&m->watch);
+	m->wanted.reported = m->watch;
+	return rc;
 }
 
 /* cw_mmapwatch_drain's. */
@@ -420,98 +427,14 @@ int cw_modules_drain(struct cw_modules *m)
 	return rc;
 }
 
-/* Want the module that holds addr; false when no mapping does. cw_unplaced_retry's. */
-static bool want_at(void *arg, uint32_t pid, uint64_t addr)
-{
-	struct cw_modules *m = arg;
-	struct cw_proc *p = cw_proctab_get(m->procs, pid, false);
-	const struct cw_map_entry *e = p ? cw_proc_find_map(p, addr) : NULL;
-
-	if (e)
-		cw_modtab_want(m->modtab, e->module_id);
-	return e != NULL;
-}
-
-/* A stack shows code that may have been made at run time: a perf map may name it. */
-static void note_memory(struct cw_modules *m, struct cw_proc *p, uint32_t module_id)
-{
-	struct cw_proc *whose;
-	uint32_t owner;
-
-	if (!cw_modtab_is_memory(m->modtab, module_id, &owner))
-		return;
-	whose = owner && owner != p->pid ? cw_proctab_get(m->procs, owner, false) : NULL;
-	if (cw_perfmap_want(whose ? whose : p, module_id)) {
-		/* It may have become something else since it was mapped. */
-		p->stale = true;
-		m->hungry = true;
-	}
-}
-
-static void note_addr(struct cw_modules *m, uint32_t pid, struct cw_proc *p, uint64_t addr)
-{
-	const struct cw_map_entry *e = p ? cw_proc_find_map(p, addr) : NULL;
-
-	if (e) {
-		cw_modtab_want(m->modtab, e->module_id);
-		note_memory(m, p, e->module_id);
-		return;
-	}
-	if (!addr)
-		return;
-	cw_unplaced_add(&m->unplaced, pid, addr);
-	if (p && !m->watch) {
-		/* Nobody reports mappings: look for them, once for many such addresses. */
-		p->stale = true;
-		m->hungry = true;
-	}
-}
-
-static void note_no_fp(struct cw_modules *m, const struct cw_proc *p, uint64_t addr)
-{
-	const struct cw_map_entry *e = cw_proc_find_map(p, addr);
-
-	if (e)
-		cw_modtab_no_fp(m->modtab, e->module_id);
-}
-
 void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s)
 {
-	size_t i, n = s->h.size < sizeof(*s) ? 0 : (s->h.size - sizeof(*s)) / sizeof(s->frames[0]);
-	struct cw_proc *p;
-
-	if (s->flags & CW_STACK_KERNEL) {
-		for (i = 0; i < n; i++)
-			cw_kallsyms_note(m->ksyms, s->frames[i]);
-		return;
-	}
-	p = cw_proctab_get(m->procs, s->pid, false);
-	note_addr(m, s->pid, p, s->caller);
-	for (i = 0; i < n; i++)
-		note_addr(m, s->pid, p, s->frames[i]);
-	if (p && n && (s->flags & CW_STACK_ENTRY) && (s->flags & CW_STACK_NO_FP))
-		note_no_fp(m, p, s->frames[0]);
+	cw_wanted_stack(&m->wanted, s);
 }
 
 void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r)
 {
-	size_t i, n = r->h.size < sizeof(*r) ? 0 : (r->h.size - sizeof(*r)) / sizeof(uint64_t);
-	struct cw_proc *p = cw_proctab_get(m->procs, r->pid, false);
-	const struct cw_map_entry *e;
-	uint64_t word, low, high;
-
-	if (!p || !p->nmaps)
-		return;
-	low = p->maps[0].start;
-	high = p->maps[p->nmaps - 1].end;
-	for (i = 0; i < n; i++) {
-		memcpy(&word, r->memory + i * sizeof(word), sizeof(word));
-		if (word < low || word >= high)
-			continue;
-		e = cw_proc_find_map(p, word);
-		if (e)
-			cw_modtab_want(m->modtab, e->module_id);
-	}
+	cw_wanted_saved(&m->wanted, r);
 }
 
 bool cw_modules_was_mapped(const struct cw_modules *m, uint32_t module_id)
@@ -564,12 +487,12 @@ int cw_modules_embed(struct cw_modules *m)
 	uint64_t t = cw_clock_ns(CLOCK_MONOTONIC);
 	int rc = 0;
 
-	if (m->hungry && t - m->scanned > RESCAN_NS) {
-		m->hungry = false;
+	if (m->wanted.hungry && t - m->scanned > RESCAN_NS) {
+		m->wanted.hungry = false;
 		m->scanned = t;
 		rc = cw_proctab_each(m->procs, rescan_stale, m);
 	}
-	cw_unplaced_retry(&m->unplaced, want_at, m);
+	cw_wanted_retry(&m->wanted);
 	if (!rc)
 		rc = cw_modtab_embed(m->modtab);
 	if (!rc)

@@ -3,7 +3,7 @@
 /* LINK: record/modopen.o record/proctab.o */
 /* LINK: record/idmap.o record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
-/* LINK: record/cxxname.o record/unplaced.o */
+/* LINK: record/cxxname.o record/unplaced.o record/wanted.o */
 /*
  * Modules, mappings and kernel symbols: the tables with made-up facts, then this process and its
  * children as they are, read back from a capture.
