@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What can go wrong around a recorder: it is stopped, killed, started and stopped again and again, not
+# read from, not alone; the program it traces is replaced by another. The target goes on all the while,
+# by its own count of calls and of the longest time it got nowhere, and ends as it would have; received
+# and lost add up to what it did.
+. "$(dirname "$0")/../lib.sh"
+need_tracing
+export STORM_COUNTS=$tmp/counts
+stopped=${SOAK:+10}
+stopped=${stopped:-2}
+tried=0 all_lost=0 longest=0
+cp "$workloads/storm_test" "$tmp/prog"
+
+count_of() { # INDEX in storm_test's counts: calm, hot, threads, processes, longest standstill
+	od -An -t u8 -w8 -v "$STORM_COUNTS" | sed -n "$((1 + $1))p" | tr -d ' '
+}
+query() { # NAME SQL
+	sqlite3 -batch -bail "$tmp/$1.db" "$2"
+}
+
+# A target that calls hot as often as it can, and calm, for so many ms; it waits for $tmp/go.
+target() { # MS CODE
+	rm -f "$STORM_COUNTS" "$tmp/go"
+	"$tmp/prog" --start-file "$tmp/go" --hot 1 --rate 500 --ms "$1" --code "$2" >"$tmp/out" 2>&1 &
+	target=$!
+	pids+=($target)
+	wait_for grep -q PID "$tmp/out"
+}
+
+# The target's own end, and that it never stood still for long.
+target_ends() { # NAME CODE
+	local ns limit
+	wait $target
+	expect "$1: exit status of the target" $? "$2"
+	forget $target
+	ns=$(count_of 4)
+	[ "$ns" -gt $longest ] && longest=$ns
+	limit_of "ms in which the target got nowhere" 500 20000
+	at_most "$1: ms in which the target got nowhere" $((ns / 1000000)) $limit
+	tried=$((tried + 1))
+}
+
+# Received and lost are what the target counted.
+adds_up() { # NAME
+	import "$1" --no-symbols || return
+	received=$(query "$1" "SELECT count(*) FROM slice")
+	lost=$(query "$1" "SELECT coalesce(sum(count), 0) FROM loss WHERE kind = 'probe_entry'")
+	made=$(($(count_of 0) + $(count_of 1)))
+	all_lost=$((all_lost + lost))
+	echo "$1: $made calls, $received received, $lost lost, at most $(($(count_of 4) / 1000000)) ms without one"
+	expect "$1: calls received and lost" $((received + lost)) "$made"
+}
+
+# ---- the recorder does not run for a while, with a small ring, so that there are losses --------------
+target $((1000 * stopped + 1000)) 3
+start_recorder "$tmp/stop.log" -p $target --ring-size 1M --stack none calm hot -o "$tmp/stop.cwc"
+: >"$tmp/go"
+sleep 0.5
+before=$(count_of 1)
+kill -STOP $recorder_pid
+sleep "$stopped"
+during=$(($(count_of 1) - before))
+kill -CONT $recorder_pid
+target_ends stop 3
+wait $recorder_pid
+expect "stop: exit status of the recorder" $? 0
+forget $recorder_pid
+adds_up stop
+at_least "stop: calls of the target while the recorder stood still" $during 1000
+at_least "stop: calls lost with a ring of 1M" "$lost" 1
+expect "stop: the time of the loss is a part of the recording" \
+	"$(query stop "SELECT max(end_ts) - min(ts) < (SELECT max(ts) - min(ts) FROM slice) FROM loss WHERE kind = 'probe_entry'")" 1
+
+# ---- nobody reads the pipe, or slowly -----------------------------------------------------------------
+mkfifo "$tmp/pipe"
+target 120000 4
+head -c 50000 <"$tmp/pipe" >"$tmp/closed.cwc" &
+reader=$!
+"$record" -p $target --stack none calm hot -o - >"$tmp/pipe" 2>"$tmp/closed.log" &
+recorder=$!
+pids+=($recorder)
+: >"$tmp/go"
+wait $recorder
+expect "closed pipe: exit status of the recorder" $? 0
+wait $reader
+forget $recorder
+before=$(count_of 1)
+grep -q 'reader of the capture has gone' "$tmp/closed.log" || fail "closed pipe: $(cat "$tmp/closed.log")"
+sleep 0.2
+at_least "closed pipe: calls of the target behind it" $(($(count_of 1) - before)) 1000
+kill -TERM $target || fail "closed pipe: the target ended with its recorder"
+target_ends "closed pipe" 4
+import closed --no-symbols
+at_least "closed pipe: calls in what was read" "$(query closed "SELECT count(*) FROM slice")" 500
+
+target 2000 5
+{ # 64 KiB, ten times a second
+	exec 9<"$tmp/pipe"
+	while dd bs=64k count=1 <&9 >"$tmp/piece" 2>/dev/null && [ -s "$tmp/piece" ]; do
+		cat "$tmp/piece" >>"$tmp/slow.cwc"
+		sleep 0.1
+	done
+} &
+reader=$!
+"$record" -p $target --ring-size 1M --stack none calm hot -o "$tmp/pipe" >"$tmp/slow.log" 2>&1 &
+recorder=$!
+pids+=($recorder)
+wait_for recorder_ready "$tmp/slow.log" $recorder
+: >"$tmp/go"
+target_ends "slow pipe" 5
+wait $recorder
+expect "slow pipe: exit status of the recorder" $? 0
+wait $reader
+forget $recorder
+adds_up slow
+
+# ---- the program's file is replaced while it runs ------------------------------------------------------
+# In place the kernel refuses it; under its name another program, whose functions are elsewhere, comes.
+target 2500 6
+start_recorder "$tmp/file.log" "$tmp/prog" --stack none calm hot -o "$tmp/file.cwc"
+: >"$tmp/go"
+cp "$workloads/queue_bench" "$tmp/prog" 2>/dev/null && fail "a running program could be overwritten"
+cp "$workloads/queue_bench" "$tmp/other"
+mv "$tmp/other" "$tmp/prog"
+"$tmp/prog" --rate 1000 --seconds 1 >"$tmp/other.out" 2>&1
+expect "replaced file: exit status of the new program" $? 0
+grep -q 'handoffs [0-9]' "$tmp/other.out" || fail "replaced file: the new program did not work"
+target_ends "replaced file" 6
+kill -INT $recorder_pid
+wait $recorder_pid
+expect "replaced file: exit status of the recorder" $? 0
+forget $recorder_pid
+adds_up file
+expect "replaced file: programs in the capture" "$(query file "SELECT count(DISTINCT upid) FROM slice JOIN thread USING(utid)")" 1
+cp "$workloads/storm_test" "$tmp/other"
+mv "$tmp/other" "$tmp/prog"
+
+# ---- two recorders at a time, of the same functions --------------------------------------------------
+target 2000 7
+start_recorder "$tmp/first.log" -p $target --stack none --time calm hot -o "$tmp/first.cwc"
+first=$recorder_pid
+start_recorder "$tmp/second.log" -p $target --stack none calm hot -o "$tmp/second.cwc"
+: >"$tmp/go"
+target_ends "two recorders" 7
+for pid in $first $recorder_pid; do
+	wait $pid
+	expect "two recorders: exit status" $? 0
+done
+forget $first $recorder_pid
+adds_up first
+adds_up second
+
+# ---- recorders come and go while the target is busy, two of them killed --------------------------------
+target 600000 8
+: >"$tmp/go"
+RANDOM=7
+for ((i = 1; i <= 20; i++)); do
+	start_recorder "$tmp/again.log" -p $target --time calm hot -o "$tmp/again.cwc"
+	sleep "0.0$((RANDOM % 90 + 10))"
+	before=$(count_of 1)
+	signal=INT status=0
+	[ $((i % 10)) != 0 ] || signal=KILL status=137
+	kill -$signal $recorder_pid
+	wait $recorder_pid 2>/dev/null
+	expect "start and stop $i: exit status of the recorder" $? $status
+	forget $recorder_pid
+	[ "$(count_of 1)" -gt "$before" ] || fail "start and stop $i: the target did not get on meanwhile"
+	"$analyze" dump --validate "$tmp/again.cwc" >"$tmp/valid" 2>&1 || [ $signal = KILL ] ||
+		fail "start and stop $i: $(tail -n 1 "$tmp/valid")"
+	tried=$((tried + 1))
+done
+# Nothing is left behind that slows it down.
+before=$(count_of 1)
+sleep 0.5
+after=$(($(count_of 1) - before))
+kill -TERM $target
+target_ends "start and stop" 8
+at_least "calls of the target in half a second behind the last recorder" $after $((2000000 / slow))
+note "$tried faults, $all_lost calls lost and said, the target got nowhere for at most $((longest / 1000000)) ms"
+finish
