@@ -26,9 +26,12 @@ get() { # PATH: the first line of the answer
 	local line
 	exec 6<>"/dev/tcp/127.0.0.1/$port" || return
 	printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&6
-	read -r line <&6
+	read -t 2 -r line <&6
 	exec 6>&-
 	echo "$line"
+}
+gone() { # PID: it has ended, or waits to be asked for its status
+	[ "$(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null || echo Z)" = Z ]
 }
 serves() {
 	[[ $(get "/buildid/$id/debuginfo" 2>/dev/null) == *200* ]]
@@ -73,7 +76,7 @@ grep -A1 "^$tmp/bin/trace_async_test$" "$tmp/archive.txt" | grep -q 'debug .* Ki
 # A server that does not answer: Ctrl-C ends the search, and what is known is printed.
 rm -rf "$tmp/client"
 kill -STOP $server
-timeout -s INT 3 "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url" >"$tmp/cut.txt" 2>"$tmp/cut.err"
+timeout -k 60 -s INT 3 "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url" >"$tmp/cut.txt" 2>"$tmp/cut.err"
 expect "status of an interrupted search" $? 124 # timeout says that it had to
 grep -q "interrupted while looking up names" "$tmp/cut.err" || fail "interrupted: $(cat "$tmp/cut.err")"
 grep -q clock_nanosleep "$tmp/cut.txt" || fail "nothing was printed: $(head -n 5 "$tmp/cut.txt")"
@@ -81,6 +84,7 @@ kill -CONT $server
 
 # Without the server: said, and no more.
 kill $server
+wait_for gone $server || kill -KILL $server
 wait $server 2>/dev/null
 forget $server
 rm -rf "$tmp/client"
