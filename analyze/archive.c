@@ -19,6 +19,7 @@
 #include "options.h"
 #include "print.h"
 #include "say.h"
+#include "sequence.h"
 #include "splice.h"
 #include "symbol_places.h"
 #include "symbol_sources.h"
@@ -294,6 +295,23 @@ static int write_copy(const struct archive *a, const char *capture, int in, int 
 	return rc ? cw_fail(rc, "%s: %s", capture, err) : 0;
 }
 
+/* One file of a recording has not all stacks, and its copy is no longer found with the others. */
+static int check_alone(const char *path)
+{
+	struct cw_sequence s;
+	size_t n = 1;
+
+	if (!cw_sequence_find(&s, path)) {
+		n = s.n;
+		cw_sequence_free(&s);
+	}
+	return n > 1 ? cw_fail(-EINVAL,
+			       "%s is one of %zu files of a recording, and archive copies one file:"
+			       " record without --rotate, or give --embed all",
+			       path, n)
+		     : 0;
+}
+
 static int make_copy(const struct archive *a, const char *capture, const char *path)
 {
 	int in = open(capture, O_RDONLY | O_CLOEXEC), out = -1, err = 0;
@@ -391,7 +409,9 @@ static int run(const struct args *args)
 
 	if (!cw_capture_is_file(capture))
 		return cw_fail(-EINVAL, "%s is no capture file: give the capture itself", capture);
-	err = check_layout(capture);
+	err = check_alone(capture);
+	if (!err)
+		err = check_layout(capture);
 	if (!err)
 		err = check_target(args->output);
 	if (!err)

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "jsontext.h"
 #include "say.h"
+#include "sequence.h"
 #include "validate.h"
 
 #define MAX_BYTES 64 /* of a payload, unless all of it is asked for */
@@ -137,6 +138,19 @@ static int dump_records(const struct dump *d, struct cw_reader *r)
 	return err > 0 ? 0 : err;
 }
 
+/* Files are shown as they are, so of several only the one that is named: say so. */
+static void say_others(const char *path)
+{
+	struct cw_sequence s;
+
+	if (cw_sequence_find(&s, path))
+		return;
+	if (s.n > 1)
+		cw_say("%s: this is one of %zu files of a recording: dump shows no other", path,
+		       s.n);
+	cw_sequence_free(&s);
+}
+
 int cw_cmd_dump(int argc, char **argv)
 {
 	struct dump d = {0};
@@ -151,6 +165,7 @@ int cw_cmd_dump(int argc, char **argv)
 		cw_say("%s", text);
 		return 1;
 	}
+	say_others(d.path);
 	if (d.validate) {
 		long n = cw_validate(r, d.path, stdout);
 

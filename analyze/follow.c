@@ -42,6 +42,7 @@ struct follow {
 	uint64_t interval_ns;           /* of queue snapshots; CW_UNSET: the plan's */
 	uint64_t next_tick, next_prune; /* event time */
 	size_t problems, said;
+	bool goes_on; /* in another file */
 };
 
 static volatile sig_atomic_t interrupts;
@@ -185,8 +186,11 @@ static int ingest(struct follow *f, const struct cw_rec *rec)
 
 	if (!err && rec)
 		err = cw_ingest_record(f->in, rec);
-	if (rec && rec->type == CW_END)
+	if (rec && rec->type == CW_END) {
 		cw_tail_last(f->tail);
+		if (rec->size >= sizeof(struct cw_end))
+			f->goes_on = ((const struct cw_end *)rec)->reason == CW_END_NEXT;
+	}
 	if (err)
 		cw_fail(err, "%s: %s", f->input.open.capture,
 			*cw_ingest_error(f->in) ? cw_ingest_error(f->in) : strerror(-err));
@@ -279,6 +283,10 @@ static int end(struct follow *f)
 		err = print_queues(f, true);
 	if (err)
 		return err;
+	if (f->goes_on)
+		cw_say("%s: the recording goes on in another file, and follow reads one: record "
+		       "without --rotate, or with -o - into follow",
+		       f->input.open.capture);
 	cw_database_say_losses(r->db, f->input.open.capture);
 	err = cw_show_summary(f->show);
 	if (!err && r->format == CW_FORMAT_TEXT)

@@ -57,6 +57,19 @@ said() { # WORDS
 	grep -qF -- "$1" "$dir/err" || complain "not said: '$1' but: $(cat "$dir/err")"
 }
 
+# Commands that read one file say that there are others.
+"$analyze" dump "$dir/s/a.0002.cwc" --type end >"$dir/out" 2>"$dir/err" || complain "dump of a segment: $(cat "$dir/err")"
+said "a.0002.cwc: this is one of 5 files of a recording: dump shows no other"
+"$analyze" dump --validate "$dir/s/a.0002.cwc" >"$dir/out" 2>"$dir/err" || complain "dump --validate of a segment: $(cat "$dir/err" "$dir/out")"
+said "a.0002.cwc: this is one of 5 files"
+"$analyze" dump tests/captures/v1-async.cwc --type end 2>&1 >/dev/null | grep -q 'one of' && complain "dump of one file speaks of several"
+"$analyze" follow "$dir/s/a.0001.cwc" >"$dir/out" 2>"$dir/err" || complain "follow of a segment: $(cat "$dir/err")"
+said "a.0001.cwc: the recording goes on in another file, and follow reads one"
+"$analyze" follow "$dir/s/a.0005.cwc" 2>&1 >/dev/null | grep -q 'goes on in another file' && complain "the last segment goes on"
+"$analyze" archive "$dir/s/a.0001.cwc" -o "$dir/copy.cwc" >"$dir/out" 2>"$dir/err" && complain "a segment was archived"
+said "a.0001.cwc is one of 5 files of a recording, and archive copies one file"
+[ -e "$dir/copy.cwc" ] && complain "archive left a file"
+
 # check WHAT: chains that are not as in the whole capture are flagged, and some are as they were.
 check() {
 	local wrong kept
