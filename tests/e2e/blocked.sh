@@ -49,7 +49,11 @@ named() {
 }
 named part_sleep sleep 'clock_nanosleep'
 named part_pipe pipe 'read fd [0-9]* pipe:[[][0-9]*[]]'
-named part_sync disk "fsync fd [0-9]* $path"
+if [ "$disk" = tmpfs ]; then
+	echo "no part_sync: $tmp is in memory, and no disk is waited for"
+else
+	named part_sync disk "fsync fd [0-9]* $path"
+fi
 named part_futex futex "futex wait*"
 at_least 'part_futex: waited for the mutex, ns' "$(db "SELECT sum(ns) FROM function_reason
 	WHERE function = 'part_futex' AND reason GLOB 'futex wait* $mutex'")" 60000000
