@@ -112,10 +112,21 @@ struct cw_hidden cw_running_hidden(const struct cw_trace *t, uint64_t from, uint
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static uint64_t sleep_id(struct cw_trace *t, const struct cw_episode *e)
+/* What makes two of them the same, in words. */
+enum { SLEEP_WORDS = 10, WAKER_WORDS = 7 };
+
+void cw_episode_seen_init(struct cw_episode_seen *seen)
+{
+	*seen = (struct cw_episode_seen){
+		.sleeps.nwords = SLEEP_WORDS,
+		.wakers.nwords = WAKER_WORDS,
+	};
+}
+
+static uint64_t sleep_id(struct cw_trace *t, struct cw_distinct *sleeps, const struct cw_episode *e)
 {
 	enum { SYSCALL = 2, ARGS = 0xfc, USER = 0x100, KERNEL = 0x200, FILE_ID = 0x400 };
-	uint64_t words[10] = {(uint64_t)(int64_t)e->syscall}, id, nulls, *w;
+	uint64_t words[SLEEP_WORDS] = {(uint64_t)(int64_t)e->syscall}, id, nulls, *w;
 	bool fresh;
 
 	if (e->syscall >= 0)
@@ -123,7 +134,7 @@ static uint64_t sleep_id(struct cw_trace *t, const struct cw_episode *e)
 	words[7] = e->user_stack;
 	words[8] = e->kernel_stack;
 	words[9] = e->file;
-	id = cw_distinct_id(cw_state_sleeps(t), words, &fresh);
+	id = cw_distinct_id(sleeps, words, &fresh);
 	if (!fresh)
 		return id;
 	nulls = e->syscall < 0 ? SYSCALL | ARGS : 0;
@@ -135,10 +146,11 @@ static uint64_t sleep_id(struct cw_trace *t, const struct cw_episode *e)
 	return id;
 }
 
-static uint64_t waker_id(struct cw_trace *t, const struct cw_waker *k)
+static uint64_t waker_id(struct cw_trace *t, struct cw_distinct *wakers, const struct cw_waker *k)
 {
 	enum { UTID = 2, SYSCALL = 8, ARGS = 0x70, STACK = 0x80 };
-	uint64_t words[7] = {k->utid, k->irq, (uint64_t)(int64_t)k->syscall}, id, nulls, *w;
+	uint64_t words[WAKER_WORDS] = {k->utid, k->irq, (uint64_t)(int64_t)k->syscall}, id, nulls,
+		 *w;
 	bool fresh;
 
 	if (k->syscall >= 0) {
@@ -147,7 +159,7 @@ static uint64_t waker_id(struct cw_trace *t, const struct cw_waker *k)
 		words[5] = k->arg5;
 	}
 	words[6] = k->stack;
-	id = cw_distinct_id(cw_state_wakers(t), words, &fresh);
+	id = cw_distinct_id(wakers, words, &fresh);
 	if (!fresh)
 		return id;
 	nulls = (k->utid ? 0 : UTID) | (k->syscall < 0 ? SYSCALL | ARGS : 0) |
@@ -158,9 +170,9 @@ static uint64_t waker_id(struct cw_trace *t, const struct cw_waker *k)
 	return id;
 }
 
-void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode *e, uint64_t end,
-		      uint32_t end_cpu, const struct cw_parts *parts,
-		      const struct cw_hidden *hidden)
+void cw_episode_write(struct cw_trace *t, struct cw_episode_seen *seen, uint64_t utid,
+		      const struct cw_episode *e, uint64_t end, uint32_t end_cpu,
+		      const struct cw_parts *parts, const struct cw_hidden *hidden)
 {
 	enum {
 		WAKING = 1 << 3,
@@ -176,8 +188,8 @@ void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode
 	};
 	bool hides = hidden && hidden->to > hidden->from;
 	uint64_t nulls = end ? 0 : END | PARTS | END_CPU, *w;
-	uint64_t slept = e->slept ? sleep_id(t, e) : 0;
-	uint64_t woken = e->waker.ts ? waker_id(t, &e->waker) : 0;
+	uint64_t slept = e->slept ? sleep_id(t, &seen->sleeps, e) : 0;
+	uint64_t woken = e->waker.ts ? waker_id(t, &seen->wakers, &e->waker) : 0;
 
 	nulls |= (hides ? 0 : HIDDEN) | (e->wakeup ? 0 : WAKEUP) | (slept ? 0 : SLEEP);
 	nulls |= (woken ? 0 : WAKER | WAKING) | (e->ran_utid ? 0 : RAN);

@@ -51,13 +51,16 @@ void cw_episode_parts(const struct cw_trace *t, struct cw_episode *e, uint64_t i
 struct cw_hidden cw_running_hidden(const struct cw_trace *t, uint64_t from, uint64_t to,
 				   uint32_t cpu, bool missed);
 
-/* Distinct places of sleep and wakers seen so far, which the state pass keeps. */
-struct cw_distinct *cw_state_sleeps(const struct cw_trace *t);
-struct cw_distinct *cw_state_wakers(const struct cw_trace *t);
+/* Distinct places of sleep and wakers that have a row; ended by cw_distinct_free of both. */
+struct cw_episode_seen {
+	struct cw_distinct sleeps, wakers;
+};
 
-/* Write its row. end 0: it did not come back. */
-void cw_episode_write(struct cw_trace *t, uint64_t utid, const struct cw_episode *e, uint64_t end,
-		      uint32_t end_cpu, const struct cw_parts *parts,
-		      const struct cw_hidden *hidden);
+void cw_episode_seen_init(struct cw_episode_seen *seen);
+
+/* Write its row, and what it refers to that is not in seen. end 0: it did not come back. */
+void cw_episode_write(struct cw_trace *t, struct cw_episode_seen *seen, uint64_t utid,
+		      const struct cw_episode *e, uint64_t end, uint32_t end_cpu,
+		      const struct cw_parts *parts, const struct cw_hidden *hidden);
 
 #endif

@@ -159,8 +159,8 @@ int cw_window_mark(struct cw_window *w, const struct cw_trace *t, uint64_t ts)
 	m->edge = cw_query_int(w->db, "SELECT max(edge_id) FROM edge", 0);
 	m->chain = cw_query_int(w->db, "SELECT max(chain_id) FROM path", 0);
 	m->episode = cw_query_int(w->db, "SELECT max(offcpu_id) FROM episode", 0);
-	m->sleep_floor = floor_of(cw_state_sleeps(t));
-	m->waker_floor = floor_of(cw_state_wakers(t));
+	m->sleep_floor = floor_of(&cw_state_seen(t)->sleeps);
+	m->waker_floor = floor_of(&cw_state_seen(t)->wakers);
 	w->nmarks++;
 	return 0;
 }

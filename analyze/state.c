@@ -40,20 +40,15 @@ struct cpu {
 };
 
 struct cw_states {
-	struct cw_distinct sleeps, wakers;
+	struct cw_episode_seen seen;
 	uint64_t episodes; /* numbers given out */
 	struct cpu *cpus;
 	size_t ncpus;
 };
 
-struct cw_distinct *cw_state_sleeps(const struct cw_trace *t)
+struct cw_episode_seen *cw_state_seen(const struct cw_trace *t)
 {
-	return &t->states->sleeps;
-}
-
-struct cw_distinct *cw_state_wakers(const struct cw_trace *t)
-{
-	return &t->states->wakers;
+	return &t->states->seen;
 }
 
 static struct cw_tstate *state_of(struct cw_task *task)
@@ -183,7 +178,7 @@ static void mark(struct cw_trace *t, struct cw_task *task, uint64_t from, uint64
 	struct cw_parts parts = {.ns[CW_UNKNOWN] = to - from};
 	struct cw_hidden h = {from, to};
 
-	cw_episode_write(t, task->utid, &e, to, cpu, &parts, &h);
+	cw_episode_write(t, &t->states->seen, task->utid, &e, to, cpu, &parts, &h);
 }
 
 static void start_running(struct cw_tstate *s, uint64_t ts, uint32_t cpu)
@@ -233,7 +228,7 @@ static void end_episode(struct cw_trace *t, struct cw_task *task, uint64_t ts, u
 	cw_episode_parts(t, &s->e, ts, not_before, &parts, &h);
 	if (missed)
 		cw_loss_found(t, CW_SCHED_SWITCH, cpu, h.from, h.to);
-	cw_episode_write(t, task->utid, &s->e, ts, cpu, &parts, &h);
+	cw_episode_write(t, &t->states->seen, task->utid, &s->e, ts, cpu, &parts, &h);
 	if (is_futex(t, s->e.syscall)) {
 		s->futex.n++;
 		s->futex.ns += ts - s->e.out;
@@ -465,7 +460,8 @@ static void task_gone(struct cw_trace *t, struct cw_task *task)
 		return;
 	wait_over(t, task);
 	if (s->mode == OFF)
-		cw_episode_write(t, task->utid, &s->e, 0, CW_CPU_UNKNOWN, NULL, NULL);
+		cw_episode_write(t, &t->states->seen, task->utid, &s->e, 0, CW_CPU_UNKNOWN, NULL,
+				 NULL);
 	free(s);
 	task->state = NULL;
 }
@@ -480,8 +476,7 @@ static int finish(struct cw_trace *t)
 static int begin(struct cw_trace *t)
 {
 	t->states = cw_zalloc(sizeof(*t->states));
-	t->states->sleeps.nwords = 10;
-	t->states->wakers.nwords = 7;
+	cw_episode_seen_init(&t->states->seen);
 	return 0;
 }
 
@@ -497,8 +492,8 @@ static void release(struct cw_trace *t)
 	}
 	for (size_t i = 0; i < st->ncpus; i++)
 		free(st->cpus[i].waiting);
-	cw_distinct_free(&st->sleeps);
-	cw_distinct_free(&st->wakers);
+	cw_distinct_free(&st->seen.sleeps);
+	cw_distinct_free(&st->seen.wakers);
 	free(st->cpus);
 	free(st);
 	t->states = NULL;

@@ -19,6 +19,10 @@ struct cw_futex_waits {
 
 struct cw_futex_waits cw_state_futex_waits(const struct cw_task *task);
 
+/* Which sleeps and wakers have a row by now; stays the state pass's. */
+struct cw_episode_seen;
+struct cw_episode_seen *cw_state_seen(const struct cw_trace *t);
+
 /* Read the counters of a thread that is on a CPU at ts. */
 void cw_state_read(struct cw_trace *t, struct cw_task *task, uint64_t ts, struct cw_parts *out);
 
