@@ -12,7 +12,6 @@
 #include <zlib.h>
 #include "debugfile.h"
 #include "elffile.h"
-#include "resolve.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 #define PATH_SIZE  4096

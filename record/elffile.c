@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "elffile.h"
-#include "resolve.h"
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -183,4 +182,48 @@ bool cw_elf_offset_to_addr(Elf *elf, uint64_t offset, bool exec, uint64_t *addr)
 		return false;
 	*addr = offset - ph.p_offset + ph.p_vaddr;
 	return true;
+}
+
+/* Look for the note; returns its size or 0. */
+static int take_build_id(Elf_Data *notes, uint8_t id[24])
+{
+	size_t at = 0, name, desc;
+	GElf_Nhdr note;
+
+	while (notes && (at = gelf_getnote(notes, at, &note, &name, &desc)) > 0) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 24 ||
+		    memcmp((char *)notes->d_buf + name, "GNU", 4) != 0)
+			continue;
+		memcpy(id, (char *)notes->d_buf + desc, note.n_descsz);
+		return (int)note.n_descsz;
+	}
+	return 0;
+}
+
+int cw_elf_build_id(int fd, uint8_t id[24])
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	GElf_Phdr ph;
+	size_t i, n = 0;
+	Elf *elf;
+	int rc = cw_elf_open(&elf, fd, "", NULL);
+
+	memset(id, 0, 24);
+	if (rc)
+		return rc;
+	while (!rc && (scn = elf_nextscn(elf, scn))) {
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_NOTE)
+			rc = take_build_id(elf_getdata(scn, NULL), id);
+	}
+	/* Some files have lost their section headers. */
+	elf_getphdrnum(elf, &n);
+	for (i = 0; !rc && i < n; i++) {
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_NOTE)
+			rc = take_build_id(elf_getdata_rawchunk(elf, (int64_t)ph.p_offset,
+								ph.p_filesz, ELF_T_NHDR),
+					   id);
+	}
+	elf_end(elf);
+	return rc;
 }

@@ -10,6 +10,11 @@
 #include <stdint.h>
 #include <gelf.h>
 
+#define CW_ERR 512 /* size of every err buffer: one sentence for the user */
+
+/* How a file that may be one is opened: a FIFO or a device must not keep the recorder waiting. */
+#define CW_OPEN_ELF (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
 /*
  * Open fd, which stays the caller's and must outlive the result, as a 64-bit ELF file of this
  * machine's byte order. Ends with elf_end. On failure returns a negative errno (-ENOEXEC: not such
@@ -33,5 +38,8 @@ void cw_elf_each_func(Elf *elf, uint32_t table, cw_elf_sym_fn fn, void *arg);
  */
 bool cw_elf_addr_to_offset(Elf *elf, uint64_t addr, bool exec, uint64_t *offset);
 bool cw_elf_offset_to_addr(Elf *elf, uint64_t offset, bool exec, uint64_t *addr);
+
+/* GNU build id of an ELF file; returns its size, 0 when there is none, or a negative errno. */
+int cw_elf_build_id(int fd, uint8_t id[24]);
 
 #endif

@@ -5,11 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define CW_ERR 512 /* size of every err buffer: one sentence for the user */
-
-/* How a file that may be one is opened: a FIFO or a device must not keep the recorder waiting. */
-#define CW_OPEN_ELF (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#include "elffile.h"
 
 struct cw_func {
 	uint64_t value;  /* st_value */
@@ -17,9 +13,6 @@ struct cw_func {
 	uint64_t size;   /* st_size; 0 unknown */
 	bool ifunc;
 };
-
-/* GNU build id of an ELF file; returns its size, 0 when there is none, or a negative errno. */
-int cw_elf_build_id(int fd, uint8_t id[24]);
 
 /*
  * Find a defined function by exact name in .symtab or .dynsym (a version suffix is ignored).
