@@ -168,6 +168,17 @@ static const char *path_of(const struct cw_elf *elf)
 	return cw_elf_path(elf) ? cw_elf_path(elf) : "capture";
 }
 
+/* The file that names are from when its lines do not tell: the first that has a table of them. */
+static const char *named_by(const struct cw_module_files *f)
+{
+	struct cw_elf *all[] = {f->embedded, f->image, f->debug};
+
+	for (size_t i = 0; i < 3; i++)
+		if (all[i] && cw_elf_has_symtab(all[i]))
+			return path_of(all[i]);
+	return path_of(f->embedded ? f->embedded : f->image ? f->image : f->debug);
+}
+
 static void name_codes(struct cw_module_work *w, struct cw_symtab *table, bool no_lines,
 		       FILE *tried, const volatile sig_atomic_t *cancel)
 {
@@ -187,14 +198,13 @@ static void name_codes(struct cw_module_work *w, struct cw_symtab *table, bool n
 		cw_sources_note(tried, "cancelled");
 	else if (named < own)
 		cw_sources_note(tried, "no symbol covers %zu of %zu addresses", own - named, known);
+	if (!*cancel && own && w->files.debug && !no_lines && !lines)
+		cw_sources_note(tried, "%s: debug information without lines of these addresses",
+				path_of(w->files.debug));
 	if (lines)
 		w->lines_from = path_of(w->files.debug);
-	if (!named)
-		return;
-	if (lines || !(w->files.embedded || w->files.image))
-		w->symbols_from = path_of(w->files.debug);
-	else
-		w->symbols_from = path_of(w->files.embedded ? w->files.embedded : w->files.image);
+	if (named)
+		w->symbols_from = lines ? path_of(w->files.debug) : named_by(&w->files);
 }
 
 /* Code made at run time has no file: addresses are those in the process. */

@@ -66,6 +66,39 @@ for words in "$tmp/closed/.build-id/.*: Permission denied" "/dev/null/.build-id/
 	grep -q "$words" "$tmp/closed.txt" || fail "modules does not say '$words': $(cat "$tmp/closed.txt")"
 done
 
+# Damaged debug files are named, with what they do not give, and are not said to serve what they do not.
+damaged() { # SECTION: a folder with the debug file, this section filled with ones
+	local file=$tmp/damaged$1/.build-id/${id:0:2}/${id:2}.debug at size
+	mkdir -p "${file%/*}"
+	cp "$tmp/debug/.build-id/${id:0:2}/${id:2}.debug" "$file"
+	read -r at size < <(readelf -SW "$file" 2>/dev/null | sed 's/^ *\[ *[0-9]*\]//' |
+		while read -r name _ _ offset size _; do [ "$name" = "$1" ] && echo $((0x$offset)) $((0x$size)); done)
+	[ "${size:-0}" -gt 0 ] || fail "no section $1"
+	head -c "$size" /dev/zero | tr '\0' '\377' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	"$analyze" modules "$tmp/a.cwc" --no-cache --debug-dir "$tmp/damaged$1" 2>&1 |
+		sed -n '/trace_async_test [0-9]/,/^$/p' >"$tmp/damaged.txt" || fail "modules fails on a damaged $1"
+	grep -q "^  \(lines\|tried\|     \).*$file" "$tmp/damaged.txt" || fail "a damaged $1 is not named: $(cat "$tmp/damaged.txt")"
+}
+for section in .debug_info .debug_abbrev; do
+	damaged $section
+	grep -q "$section/.*: debug information without lines of these addresses\|its debug information cannot be read" "$tmp/damaged.txt" ||
+		fail "modules does not say what is wrong with $section: $(cat "$tmp/damaged.txt")"
+	grep -q "^  names  *$tmp/damaged$section/" "$tmp/damaged.txt" || fail "names of a stripped program are from: $(cat "$tmp/damaged.txt")"
+	grep -q '^  lines  *none' "$tmp/damaged.txt" || fail "lines of a damaged $section: $(cat "$tmp/damaged.txt")"
+done
+damaged .debug_line
+damaged .symtab
+damaged .strtab
+# A file of a module: another one under its path, and one that is no ELF file any more.
+cp "$tmp/bin/trace_async_test" "$tmp/kept"
+printf '\377\377\377\377' | dd of="$tmp/bin/trace_async_test" bs=1 conv=notrunc status=none
+"$analyze" modules "$tmp/a.cwc" --no-cache >"$tmp/damaged.txt" 2>&1 || fail "modules fails on a damaged module"
+grep -q "$tmp/bin/trace_async_test: .*not" "$tmp/damaged.txt" || fail "a damaged module is not named: $(cat "$tmp/damaged.txt")"
+cp "$workloads/trace_test" "$tmp/bin/trace_async_test"
+"$analyze" modules "$tmp/a.cwc" --no-cache >"$tmp/damaged.txt" 2>&1 || fail "modules fails on another module"
+grep -q "$tmp/bin/trace_async_test: another build id, .*: not used" "$tmp/damaged.txt" || fail "another build is not named: $(cat "$tmp/damaged.txt")"
+cp "$tmp/kept" "$tmp/bin/trace_async_test"
+
 # ---- three formats ---------------------------------------------------------------------------------
 "$analyze" modules "$tmp/a.cwc" --debug-dir "$tmp/debug" --format jsonl >"$tmp/m.jsonl" 2>/dev/null
 "$analyze" modules "$tmp/a.cwc" --debug-dir "$tmp/debug" --format csv >"$tmp/m.csv" 2>/dev/null
