@@ -24,7 +24,7 @@ SHELL       := setpriv
 .SHELLFLAGS := --reuid=$(SUDO_UID) --regid=$(SUDO_GID) --init-groups /bin/sh -c
 endif
 endif
-AS_ROOT := check demo demo-async soak bench vm install deps fuzz
+AS_ROOT := check demo demo-async soak bench vm cross install deps fuzz
 $(AS_ROOT): private SHELL := $(ROOT_SHELL)
 $(AS_ROOT): private .SHELLFLAGS := -c
 
@@ -192,6 +192,11 @@ vm:
 	tests/deps.sh --vm
 	$(MAKE) -j$(JOBS) static test-programs
 	tests/vm/all $(B) "$(SUITE)" $(TESTS)
+# The analyzer on other architectures, big-endian too.
+cross:
+	tests/deps.sh --cross
+	$(MAKE) -j$(JOBS) $(B)/callweave-analyze
+	tests/cross/run $(B)
 fuzz:
 	tests/deps.sh --fuzz
 	$(MAKE) -j$(JOBS) fuzz-run
@@ -232,7 +237,7 @@ lint: $(B)/callweave.skel.h $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 clean:
 	rm -rf $(B)
 
-.PHONY: all static workloads test-programs check demo demo-async soak bench vm fuzz fuzz-run deps install format lint clean
+.PHONY: all static workloads test-programs check demo demo-async soak bench vm cross fuzz fuzz-run deps install format lint clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Install the packages that building and testing need, and only those that are missing.
 # Quick when nothing is missing. --bench adds the tools that the benchmarks compare with, --fuzz what
-# libFuzzer needs.
+# libFuzzer needs, --vm what kernels are booted with, --cross what builds and runs for other architectures.
 set -euo pipefail
 
 debian=(gcc g++ make libc6-dev binutils clang lld rustc libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
@@ -33,6 +33,7 @@ install_debs() {
 	[ "${1:-}" = --bench ] && debian+=(bpftrace gdb strace)
 	[ "${1:-}" = --fuzz ] && debian+=(libclang-rt-dev)
 	[ "${1:-}" = --vm ] && debian+=(qemu-system-x86 cpio)
+	[ "${1:-}" = --cross ] && debian+=(gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 	if ! have_bpftool; then
 		if grep -qi '^ID=ubuntu' /etc/os-release; then
 			debian+=(linux-tools-generic)
