@@ -8,14 +8,21 @@
 
 const CW = { data: {}, tabs: [], byUtid: new Map(), stateNames: ['oncpu', 'blocked', 'runq', 'preempted', 'unknown'] };
 CW.label = {
-	queue: 'in the queue', oncpu: 'on CPU', blocked: 'blocked', runq: 'run queue', preempted: 'preempted',
+	queue: 'in the queue',
+	oncpu: 'on CPU',
+	blocked: 'blocked',
+	runq: 'run queue',
+	preempted: 'preempted',
 	unknown: 'unknown (records lost)',
 };
 
 /* ---- data ---- */
-CW.visible = s => s.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-	c => c.charCodeAt(0) < 256 ? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0')
-		: '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+CW.visible = s =>
+	s.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, c =>
+		c.charCodeAt(0) < 256
+			? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0')
+			: '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')
+	);
 
 CW.inflate = async function (base64) {
 	const raw = Uint8Array.from(atob(base64.replace(/\s+/g, '')), c => c.charCodeAt(0));
@@ -27,42 +34,39 @@ CW.decode = function (json) {
 	const data = JSON.parse(json);
 	for (const table of Object.values(data))
 		for (const column of Object.values(table))
-			for (let i = 0; i < column.length; i++)
-				if (typeof column[i] === 'string')
-					column[i] = CW.visible(column[i]);
+			for (let i = 0; i < column.length; i++) if (typeof column[i] === 'string') column[i] = CW.visible(column[i]);
 	return data;
 };
 
 CW.count = name => {
-	const table = CW.data[name], first = table && Object.values(table)[0];
+	const table = CW.data[name],
+		first = table && Object.values(table)[0];
 	return first ? first.length : 0;
 };
 
 /* Rows of a table as objects; made once. */
 CW.rows = function (name) {
-	const table = CW.data[name] || {}, keys = Object.keys(table);
+	const table = CW.data[name] || {},
+		keys = Object.keys(table);
 	CW.cache ??= {};
-	return CW.cache[name] ??= Array.from({ length: CW.count(name) }, (_, i) => {
+	return (CW.cache[name] ??= Array.from({ length: CW.count(name) }, (_, i) => {
 		const row = {};
-		for (const k of keys)
-			row[k.replace(/_json$/, '')] = table[k][i];
+		for (const k of keys) row[k.replace(/_json$/, '')] = table[k][i];
 		return row;
-	});
+	}));
 };
 
 CW.index = function (name, key) {
 	CW.indexes ??= {};
-	return CW.indexes[name + ' ' + key] ??= new Map(CW.rows(name).map(r => [r[key], r]));
+	return (CW.indexes[name + ' ' + key] ??= new Map(CW.rows(name).map(r => [r[key], r])));
 };
 
 CW.group = function (rows, key) {
 	const groups = new Map();
 	for (const r of rows) {
 		const k = key(r);
-		if (groups.has(k))
-			groups.get(k).push(r);
-		else
-			groups.set(k, [r]);
+		if (groups.has(k)) groups.get(k).push(r);
+		else groups.set(k, [r]);
 	}
 	return groups;
 };
@@ -75,19 +79,15 @@ CW.info = key => {
 /* ---- elements ---- */
 CW.set = function (el, attrs) {
 	for (const [k, v] of Object.entries(attrs || {}))
-		if (k.startsWith('on'))
-			el.addEventListener(k.slice(2), v);
-		else if (k === 'style')
-			Object.assign(el.style, v);
-		else if (v !== null && v !== undefined && v !== false)
-			el.setAttribute(k, v === true ? '' : v);
+		if (k.startsWith('on')) el.addEventListener(k.slice(2), v);
+		else if (k === 'style') Object.assign(el.style, v);
+		else if (v !== null && v !== undefined && v !== false) el.setAttribute(k, v === true ? '' : v);
 	return el;
 };
 
 CW.add = function (el, children) {
 	for (const c of children.flat(Infinity))
-		if (c !== null && c !== undefined && c !== false)
-			el.append(c instanceof Node ? c : document.createTextNode(String(c)));
+		if (c !== null && c !== undefined && c !== false) el.append(c instanceof Node ? c : document.createTextNode(String(c)));
 	return el;
 };
 
@@ -98,8 +98,7 @@ const code = text => h('code', null, text);
 
 /* ---- units ---- */
 CW.ns = function (ns) {
-	if (ns === null || ns === undefined)
-		return '–';
+	if (ns === null || ns === undefined) return '–';
 	const abs = Math.abs(ns);
 	const [div, unit] = abs < 1e3 ? [1, 'ns'] : abs < 1e6 ? [1e3, 'µs'] : abs < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
 	const v = ns / div;
@@ -107,15 +106,15 @@ CW.ns = function (ns) {
 };
 /* Three digits, where the exact value is elsewhere. */
 CW.about = function (ns) {
-	if (ns === null || ns === undefined)
-		return '–';
+	if (ns === null || ns === undefined) return '–';
 	const abs = Math.abs(ns);
 	const [div, unit] = abs < 1e3 ? [1, 'ns'] : abs < 1e6 ? [1e3, 'µs'] : abs < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
 	const v = ns / div;
 	return (Math.abs(v) >= 100 || div === 1 ? v.toFixed(0) : Math.abs(v) >= 10 ? v.toFixed(1) : v.toFixed(2)) + ' ' + unit;
 };
-CW.num = n => n === null || n === undefined ? '–' : Number(n).toLocaleString('en-US');
-CW.pct = x => x === null || !isFinite(x) ? '–' : (100 * x).toFixed(x > 0 && x < 0.0995 ? 1 : 0) + ' %';
+CW.num = n => (n === null || n === undefined ? '–' : Number(n).toLocaleString('en-US'));
+CW.pct = x => (x === null || !isFinite(x) ? '–' : (100 * x).toFixed(x > 0 && x < 0.0995 ? 1 : 0) + ' %');
+CW.rate = x => (x >= 100 ? CW.num(Math.round(x)) : x.toFixed(1));
 CW.wall = function (ns) {
 	const c = CW.rows('clock')[0];
 	const us = c.wall_us + Math.floor(ns / 1e3) + c.utc_offset_s * 1e6;
@@ -123,8 +122,10 @@ CW.wall = function (ns) {
 };
 
 /* Where a number is withheld because too few samples make it a guess. */
-CW.percentile = (value, n, need) => value !== null && value !== undefined ? CW.ns(value)
-	: h('span', { class: 'soft', title: `hidden: ${n} samples, from ${need} on it is shown` }, `n < ${need}`);
+CW.percentile = (value, n, need) =>
+	value !== null && value !== undefined
+		? CW.ns(value)
+		: h('span', { class: 'soft', title: `hidden: ${n} samples, from ${need} on it is shown` }, `n < ${need}`);
 
 /* ---- names ---- */
 CW.thread = utid => CW.index('thread', 'utid').get(utid);
@@ -141,49 +142,98 @@ CW.probeName = id => CW.index('probe', 'probe_id').get(id)?.function ?? 'unknown
 CW.frames = stack => (CW.index('stack', 'stack').get(stack)?.frames ?? []).map(f => CW.index('frame', 'frame').get(f));
 CW.frameName = f => f.function ?? f.address;
 CW.stack = function (stack, limit = 40) {
-	const s = CW.index('stack', 'stack').get(stack), frames = CW.frames(stack);
-	if (!s)
-		return h('p', { class: 'soft' }, 'no stack');
-	return h('ol', { class: 'stack' }, frames.slice(0, limit).map(f => h('li', null, CW.frameName(f), ' ',
-		h('span', { class: 'at' }, f.file ? `${f.file}:${f.line}` : f.module ?? ''))),
-	frames.length > limit ? h('li', { class: 'at' }, `and ${frames.length - limit} more`) : null,
-	s.truncated ? h('li', { class: 'at' }, 'cut at the frame limit') : null,
-	s.caller_only ? h('li', { class: 'at' }, 'no more: this code has no frame pointers') : null);
+	const s = CW.index('stack', 'stack').get(stack),
+		frames = CW.frames(stack);
+	if (!s) return h('p', { class: 'soft' }, 'no stack');
+	return h(
+		'ol',
+		{ class: 'stack' },
+		frames
+			.slice(0, limit)
+			.map(f =>
+				h('li', null, CW.frameName(f), ' ', h('span', { class: 'at' }, f.file ? `${f.file}:${f.line}` : (f.module ?? '')))
+			),
+		frames.length > limit ? h('li', { class: 'at' }, `and ${frames.length - limit} more`) : null,
+		s.truncated ? h('li', { class: 'at' }, 'cut at the frame limit') : null,
+		s.caller_only ? h('li', { class: 'at' }, 'no more: this code has no frame pointers') : null
+	);
 };
 
 /* ---- parts ---- */
-CW.facts = pairs => h('dl', { class: 'facts' }, pairs.filter(p => p && p[1] !== null && p[1] !== undefined)
-	.map(([k, v]) => [h('dt', null, k), h('dd', null, v)]));
+CW.facts = pairs =>
+	h(
+		'dl',
+		{ class: 'facts' },
+		pairs.filter(p => p && p[1] !== null && p[1] !== undefined).map(([k, v]) => [h('dt', null, k), h('dd', null, v)])
+	);
 
 CW.mix = function (parts, big) {
 	const total = parts.reduce((sum, p) => sum + (p.ns || 0), 0) || 1;
-	const text = parts.filter(p => p.ns > 0).map(p => `${p.name} ${CW.ns(p.ns)} (${CW.pct(p.ns / total)})`).join(', ');
-	return h('div', { class: big ? 'mix big' : 'mix', role: 'img', 'aria-label': text, title: text },
-		parts.filter(p => p.ns > 0).map(p => h('i', { class: 'c-' + p.class, style: { width: 100 * p.ns / total + '%' } })));
+	const text = parts
+		.filter(p => p.ns > 0)
+		.map(p => `${p.name} ${CW.ns(p.ns)} (${CW.pct(p.ns / total)})`)
+		.join(', ');
+	return h(
+		'div',
+		{ class: big ? 'mix big' : 'mix', role: 'img', 'aria-label': text, title: text },
+		parts.filter(p => p.ns > 0).map(p => h('i', { class: 'c-' + p.class, style: { width: (100 * p.ns) / total + '%' } }))
+	);
 };
 
-CW.legend = (names = ['queue', 'oncpu', 'blocked', 'runq', 'preempted', 'unknown']) => h('div', { class: 'legend' },
-	names.map(n => h('span', null, h('i', { class: 'c-' + n }), CW.label[n])));
+CW.legend = (names = ['queue', 'oncpu', 'blocked', 'runq', 'preempted', 'unknown']) =>
+	h(
+		'div',
+		{ class: 'legend' },
+		names.map(n => h('span', null, h('i', { class: 'c-' + n }), CW.label[n]))
+	);
 
 /* A table: columns are {title, n, cell(row), sort(row)}. A click on a head sorts. */
 CW.table = function (columns, rows, attrs) {
 	const body = h('tbody');
-	let by = null, down = true;
+	let by = null,
+		down = true;
 	const fill = () => {
-		const sorted = by === null ? rows : rows.slice().sort((a, b) => {
-			const x = columns[by].sort(a), y = columns[by].sort(b);
-			return (x < y || y === null || y === undefined ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
-		});
-		body.replaceChildren(...sorted.map(r => h('tr', null, columns.map(c =>
-			h('td', { class: c.n ? 'n' : c.nowrap ? 'nowrap' : null }, c.cell(r))))));
+		const sorted =
+			by === null
+				? rows
+				: rows.slice().sort((a, b) => {
+						const x = columns[by].sort(a),
+							y = columns[by].sort(b);
+						return (x < y || y === null || y === undefined ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+					});
+		body.replaceChildren(
+			...sorted.map(r =>
+				h(
+					'tr',
+					null,
+					columns.map(c => h('td', { class: c.n ? 'n' : c.nowrap ? 'nowrap' : null }, c.cell(r)))
+				)
+			)
+		);
 	};
-	const heads = columns.map((c, i) => h('th', { class: c.n ? 'n' : null, scope: 'col' }, c.sort
-		? h('button', { type: 'button', onclick: () => {
-			down = by === i ? !down : true;
-			by = i;
-			heads.forEach((x, j) => x.setAttribute('aria-sort', j !== i ? 'none' : down ? 'descending' : 'ascending'));
-			fill();
-		} }, c.title) : c.title));
+	const heads = columns.map((c, i) =>
+		h(
+			'th',
+			{ class: c.n ? 'n' : null, scope: 'col' },
+			c.sort
+				? h(
+						'button',
+						{
+							type: 'button',
+							onclick: () => {
+								down = by === i ? !down : true;
+								by = i;
+								heads.forEach((x, j) =>
+									x.setAttribute('aria-sort', j !== i ? 'none' : down ? 'descending' : 'ascending')
+								);
+								fill();
+							},
+						},
+						c.title
+					)
+				: c.title
+		)
+	);
 	fill();
 	return h('div', { class: 'scroll' }, h('table', attrs, h('thead', null, h('tr', null, heads)), body));
 };
@@ -199,13 +249,16 @@ CW.tip = function (el, make) {
 		tip.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18) + 'px';
 	};
 	el.addEventListener('pointermove', e => show(e.clientX, e.clientY));
-	el.addEventListener('pointerleave', () => { tip.hidden = true; });
+	el.addEventListener('pointerleave', () => {
+		tip.hidden = true;
+	});
 	el.addEventListener('focus', () => {
 		const box = el.getBoundingClientRect();
-		if (el.matches(':focus-visible'))
-			show(box.left, box.bottom);
+		if (el.matches(':focus-visible')) show(box.left, box.bottom);
 	});
-	el.addEventListener('blur', () => { tip.hidden = true; });
+	el.addEventListener('blur', () => {
+		tip.hidden = true;
+	});
 	return el;
 };
 
@@ -223,8 +276,7 @@ CW.open = function () {
 		b.tabIndex = on ? 0 : -1;
 	}
 	main.setAttribute('aria-labelledby', 'tab-' + tab.id);
-	if (CW.current === tab && tab.update)
-		return tab.update(decodeURIComponent(rest || ''));
+	if (CW.current === tab && tab.update) return tab.update(decodeURIComponent(rest || ''));
 	CW.current = tab;
 	CW.keys = null;
 	main.replaceChildren();
@@ -232,28 +284,37 @@ CW.open = function () {
 };
 
 CW.go = hash => {
-	if (location.hash === hash)
-		CW.open();
-	else
-		location.hash = hash;
+	if (location.hash === hash) CW.open();
+	else location.hash = hash;
 };
 
 CW.buildTabs = function () {
 	const nav = document.getElementById('tabs');
 	CW.shown = CW.tabs.filter(t => !t.when || t.when()).sort((a, b) => a.order - b.order);
-	CW.shown.forEach((t, i) => nav.append(h('button', {
-		type: 'button', role: 'tab', id: 'tab-' + t.id, 'aria-controls': 'main', title: `${t.title} (${i + 1})`,
-		onclick: () => CW.go('#/' + t.id),
-		onkeydown: e => {
-			const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-			if (!step)
-				return;
-			e.preventDefault();
-			const next = CW.shown[(i + step + CW.shown.length) % CW.shown.length];
-			CW.go('#/' + next.id);
-			document.getElementById('tab-' + next.id).focus();
-		},
-	}, t.title)));
+	CW.shown.forEach((t, i) =>
+		nav.append(
+			h(
+				'button',
+				{
+					type: 'button',
+					role: 'tab',
+					id: 'tab-' + t.id,
+					'aria-controls': 'main',
+					title: `${t.title} (${i + 1})`,
+					onclick: () => CW.go('#/' + t.id),
+					onkeydown: e => {
+						const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+						if (!step) return;
+						e.preventDefault();
+						const next = CW.shown[(i + step + CW.shown.length) % CW.shown.length];
+						CW.go('#/' + next.id);
+						document.getElementById('tab-' + next.id).focus();
+					},
+				},
+				t.title
+			)
+		)
+	);
 	document.getElementById('main').setAttribute('role', 'tabpanel');
 };
 
@@ -263,56 +324,85 @@ CW.theme = function (name) {
 	document.getElementById('theme').textContent = name === 'dark' ? 'Light' : 'Dark';
 	try {
 		localStorage.setItem('callweave-theme', name);
-	} catch (e) { /* a file may have no storage */ }
+	} catch (e) {
+		/* a file may have no storage */
+	}
 };
 CW.firstTheme = function () {
 	let kept = null;
 	try {
 		kept = localStorage.getItem('callweave-theme');
-	} catch (e) { /* as above */ }
+	} catch (e) {
+		/* as above */
+	}
 	return kept || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 };
 CW.flipTheme = () => CW.theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
 
 CW.showKeys = function () {
 	const dialog = document.getElementById('keys');
-	const rows = [['1 … 9', 'the tabs'], ['T', 'light or dark'], ['/', 'search'], ['[ and ]', 'chain before and after, as the table is sorted'],
-		['+ and −', 'zoom the time axis'], ['← and →', 'move along it'], ['0', 'all of it'], ['Ctrl and wheel, pinch', 'zoom where the pointer is'],
-		['Shift and wheel, drag', 'move'], ['Tab, Enter', 'from part to part of the drawing, and its details']];
-	dialog.replaceChildren(h('h2', null, 'Keys'), h('table', null, h('tbody', null, rows.map(([k, v]) =>
-		h('tr', null, h('td', { class: 'nowrap' }, h('kbd', null, k)), h('td', null, v))))),
-	h('p', null, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close')));
+	const rows = [
+		['1 … 9', 'the tabs'],
+		['T', 'light or dark'],
+		['/', 'search'],
+		['[ and ]', 'chain before and after, as the table is sorted'],
+		['+ and −', 'zoom the time axis'],
+		['← and →', 'move along it'],
+		['0', 'all of it'],
+		['Ctrl and wheel, pinch', 'zoom where the pointer is'],
+		['Shift and wheel, drag', 'move'],
+		['Tab, Enter', 'from part to part of the drawing, and its details'],
+	];
+	dialog.replaceChildren(
+		h('h2', null, 'Keys'),
+		h(
+			'table',
+			null,
+			h(
+				'tbody',
+				null,
+				rows.map(([k, v]) => h('tr', null, h('td', { class: 'nowrap' }, h('kbd', null, k)), h('td', null, v)))
+			)
+		),
+		h('p', null, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'))
+	);
 	dialog.showModal();
 };
 
 CW.onKey = function (e) {
-	if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName))
-		return;
+	if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
 	const n = Number(e.key);
-	if (n >= 1 && n <= CW.shown.length)
-		CW.go('#/' + CW.shown[n - 1].id);
-	else if (e.key === 't' || e.key === 'T')
-		CW.flipTheme();
-	else if (e.key === '?')
-		CW.showKeys();
+	if (n >= 1 && n <= CW.shown.length) CW.go('#/' + CW.shown[n - 1].id);
+	else if (e.key === 't' || e.key === 'T') CW.flipTheme();
+	else if (e.key === '?') CW.showKeys();
 	else if (e.key === '/' && document.querySelector('main input[type=search]'))
 		document.querySelector('main input[type=search]').focus();
-	else if (!CW.keys || !CW.keys(e))
-		return;
+	else if (!CW.keys || !CW.keys(e)) return;
 	e.preventDefault();
 };
 
 CW.reduced = function () {
-	const s = CW.rows('selection')[0], p = document.getElementById('reduced'), said = [];
+	const s = CW.rows('selection')[0],
+		p = document.getElementById('reduced'),
+		said = [];
 	const filters = CW.rows('filter').map(f => `${f.name} ${f.value}`);
 	if (filters.length)
 		said.push(`Chosen by the report's filters: ${filters.join(', ')}; ${CW.num(s.selected)} of ${CW.num(s.chains)} chains.`);
 	if (s.shown < s.selected)
-		said.push(`This file holds ${CW.num(s.shown)} of ${CW.num(s.selected)} chains one by one: the slowest ${CW.num(s.slow)} and a uniform sample of ${CW.num(s.sample)} of the others. Counts, averages, percentiles, histograms and sums are exact, over all.`);
+		said.push(
+			`This file holds ${CW.num(s.shown)} of ${CW.num(s.selected)} chains one by one: the slowest ${CW.num(s.slow)} ` +
+				`and a uniform sample of ${CW.num(s.sample)} of the others. ` +
+				`Counts, averages, percentiles, histograms and sums are exact, over all.`
+		);
 	if (s.calls_shown < s.calls)
-		said.push(`Of ${CW.num(s.calls)} calls it holds ${CW.num(s.calls_shown)} one by one: the slowest and a uniform sample; sums are over all.`);
+		said.push(
+			`Of ${CW.num(s.calls)} calls it holds ${CW.num(s.calls_shown)} one by one: the slowest and a uniform sample; sums are over all.`
+		);
 	if (s.with_states < s.shown)
-		said.push(`Thread states are here for ${CW.num(s.with_states)} of these chains, the slowest first; a report with --from and --to has those of others.`);
+		said.push(
+			`Thread states are here for ${CW.num(s.with_states)} of these chains, the slowest first; ` +
+				`a report with --from and --to has those of others.`
+		);
 	p.textContent = said.join(' ');
 	p.hidden = !said.length;
 };
@@ -324,7 +414,10 @@ CW.start = async function () {
 	try {
 		CW.data = CW.decode(await CW.inflate(document.getElementById('data').textContent));
 	} catch (e) {
-		document.getElementById('loading').textContent = 'This browser cannot read the data (it needs DecompressionStream with deflate-raw: Chrome 103, Firefox 113, Safari 16.4 or later): ' + e.message;
+		document.getElementById('loading').textContent =
+			'This browser cannot read the data (it needs DecompressionStream with deflate-raw: ' +
+			'Chrome 103, Firefox 113, Safari 16.4 or later): ' +
+			e.message;
 		throw e;
 	}
 	const name = CW.rows('thread').find(t => t.traced)?.process ?? 'capture';

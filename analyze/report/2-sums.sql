@@ -29,19 +29,19 @@ SELECT * FROM (SELECT plan_hop, class, reason, count, ns, share, other_utid, oth
 CREATE TEMP TABLE page_function_reason AS
 SELECT * FROM (SELECT probe_id, class, reason, count, ns, share, other_utid, others,
 	row_number() OVER (PARTITION BY probe_id ORDER BY ns DESC) AS place FROM function_reason) WHERE place <= 40;
+CREATE TEMP TABLE waited AS
+SELECT w.class, w.reason, w.other_utid, sum(w.ns) AS ns, count(*) AS n
+FROM wait_part w CROSS JOIN thread t USING(utid) WHERE t.traced GROUP BY 1, 2, 3;
 -- Who ended waits, and who ran instead, by thread.
 CREATE TEMP TABLE page_other AS
-SELECT * FROM (SELECT w.class, w.other_utid AS utid, sum(w.ns) AS ns, count(*) AS n,
-		row_number() OVER (PARTITION BY w.class ORDER BY sum(w.ns) DESC) AS place
-	FROM wait_part w JOIN thread t USING(utid) WHERE t.traced AND w.other_utid IS NOT NULL GROUP BY 1, 2)
+SELECT * FROM (SELECT class, other_utid AS utid, sum(ns) AS ns, sum(n) AS n,
+		row_number() OVER (PARTITION BY class ORDER BY sum(ns) DESC) AS place
+	FROM waited WHERE other_utid IS NOT NULL GROUP BY 1, 2)
 WHERE place <= 40;
 CREATE TEMP TABLE page_wait_reason AS
-WITH w AS (SELECT p.* FROM wait_part p JOIN thread t USING(utid) WHERE t.traced),
-whole AS (SELECT sum(ns) AS ns FROM w),
-part AS (SELECT class, reason, other_utid, sum(ns) AS ns, count(*) AS n FROM w GROUP BY 1, 2, 3)
-SELECT class, reason, sum(n) AS count, sum(ns) AS ns, 1.0 * sum(ns) / (SELECT ns FROM whole) AS share,
+SELECT class, reason, sum(n) AS count, sum(ns) AS ns, 1.0 * sum(ns) / (SELECT sum(ns) FROM waited) AS share,
 	max(CASE WHEN best = 1 THEN other_utid END) AS other_utid, count(other_utid) AS others
-FROM (SELECT *, row_number() OVER (PARTITION BY class, reason ORDER BY ns DESC) AS best FROM part)
+FROM (SELECT *, row_number() OVER (PARTITION BY class, reason ORDER BY ns DESC) AS best FROM waited)
 GROUP BY class, reason ORDER BY 4 DESC LIMIT 40;
 -- In which stack the thread that ended the most of a reason's waits was.
 CREATE TEMP TABLE top_waker AS

@@ -7,80 +7,41 @@
 
 CW.lane = { label: 4, phase: 20, phaseH: 14, state: 38, stateH: 17, call: 58, callH: 7, height: 70 };
 
-/* States of a thread that overlap [lo, hi), in time order. */
-CW.states = function (utid, lo, hi) {
-	const s = CW.data.state;
-	if (!CW.stateRange) {
-		CW.stateRange = new Map();
-		s.ts = new Array(CW.count('state'));
-		for (let i = 0, end = 0, range = null; i < s.ts.length; i++) {
-			if (i === 0 || s.utid[i] !== s.utid[i - 1]) {
-				CW.stateRange.set(s.utid[i], range = [i, i]);
-				end = 0;
-			}
-			s.ts[i] = end + s.gap[i];
-			end = s.ts[i] + s.dur[i];
-			range[1] = i + 1;
-		}
-	}
-	let [a, b] = CW.stateRange.get(utid) ?? [0, 0];
-	const end = b, out = [];
-	while (a < b) {
-		const m = (a + b) >> 1;
-		if (s.ts[m] + s.dur[m] <= lo)
-			a = m + 1;
-		else
-			b = m;
-	}
-	for (; a < end && s.ts[a] < hi; a++)
-		out.push({ utid, ts: s.ts[a], dur: s.dur[a], state: CW.stateNames[s.state[a]], cpu: s.cpu[a], off: s.off[a] });
-	return out;
-};
-
-/* Outermost calls of probed functions in a thread that touch [lo, hi]; they do not overlap. */
-CW.slices = function (utid, lo, hi) {
-	CW.sliceBy ??= CW.group(CW.rows('slice').filter(r => r.depth === 0), r => r.utid);
-	const all = CW.sliceBy.get(utid) ?? [];
-	let a = 0;
-	for (let b = all.length; a < b;) {
-		const m = (a + b) >> 1;
-		if (all[m].ts + (all[m].dur ?? 0) < lo)
-			a = m + 1;
-		else
-			b = m;
-	}
-	const from = a;
-	while (a < all.length && all[a].ts < hi)
-		a++;
-	return all.slice(from, a);
-};
-
-CW.wakerOf = function (state) {
-	const off = state.off === null ? null : CW.index('off', 'off').get(state.off);
-	return off ? CW.index('waker', 'waker').get(off.waker) ?? null : null;
-};
-
 /* A call that belongs to no chain is drawn as a chain of one hop without a queue, which has a name. */
-CW.callAsChain = call => ({ start: call.ts, end: call.ts + (call.dur ?? 0), hops: [{ i: 0, name: CW.probeName(call.probe), submit: call.ts, start: call.ts,
-	end: call.dur === null ? null : call.ts + call.dur, src: call.utid, dst: call.utid, dst_slice: call.slice, dst_stack: call.stack,
-	...Object.fromEntries(CW.stateNames.map(s => [s, call[s]])) }] });
-CW.hopsOf = c => Array.isArray(c.hops) ? c.hops : CW.chains.hops(c.chain);
+CW.callAsChain = call => ({
+	start: call.ts,
+	end: call.ts + (call.dur ?? 0),
+	hops: [
+		{
+			i: 0,
+			name: CW.probeName(call.probe),
+			submit: call.ts,
+			start: call.ts,
+			end: call.dur === null ? null : call.ts + call.dur,
+			src: call.utid,
+			dst: call.utid,
+			dst_slice: call.slice,
+			dst_stack: call.stack,
+			...Object.fromEntries(CW.stateNames.map(s => [s, call[s]])),
+		},
+	],
+});
+CW.hopsOf = c => (Array.isArray(c.hops) ? c.hops : CW.chains.hops(c.chain));
 CW.target = hop => hop.name ?? CW.index('plan', 'plan_hop').get(hop.plan)?.target ?? 'unknown';
 
 /* Threads of a chain in the order in which they appear, then those that ended its waits. */
 CW.lanesOf = function (c) {
-	const hops = CW.hopsOf(c), lanes = [], add = (utid, role) => {
-		let lane = lanes.find(l => l.utid === utid);
-		if (!lane)
-			lanes.push(lane = { utid, role, segments: [], queues: [] });
-		return lane;
-	};
+	const hops = CW.hopsOf(c),
+		lanes = [],
+		add = (utid, role) => {
+			let lane = lanes.find(l => l.utid === utid);
+			if (!lane) lanes.push((lane = { utid, role, segments: [], queues: [] }));
+			return lane;
+		};
 	for (const x of hops) {
-		if (!x.name)
-			add(x.src, `calls ${CW.index('plan', 'plan_hop').get(x.plan)?.source}`);
+		if (!x.name) add(x.src, `calls ${CW.index('plan', 'plan_hop').get(x.plan)?.source}`);
 		const lane = add(x.dst, `runs ${CW.target(x)}`);
-		if (!x.name)
-			lane.queues.push({ lo: x.submit, hi: x.start, hop: x });
+		if (!x.name) lane.queues.push({ lo: x.submit, hi: x.start, hop: x });
 		lane.segments.push({ lo: x.start, hi: x.end ?? x.start, hop: x });
 	}
 	const ended = new Map();
@@ -91,93 +52,37 @@ CW.lanesOf = function (c) {
 				if (w && w.utid !== null && CW.thread(w.utid)?.traced && !lanes.some(l => l.utid === w.utid))
 					ended.set(w.utid, (ended.get(w.utid) ?? 0) + s.dur);
 			}
-	for (const [utid] of [...ended].sort((a, b) => b[1] - a[1]).slice(0, 4))
-		add(utid, 'ended a wait');
+	for (const [utid] of [...ended].sort((a, b) => b[1] - a[1]).slice(0, 4)) add(utid, 'ended a wait');
 	return lanes;
 };
 
 /* Ticks at 1, 2 or 5 times a power of ten. */
 CW.ticks = function (lo, hi, count) {
-	const raw = (hi - lo) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
-	const step = [1, 2, 5, 10].map(m => m * power).find(x => x >= raw), out = [];
-	for (let t = Math.ceil(lo / step) * step; t <= hi; t += step)
-		out.push(Math.round(t));
+	const raw = (hi - lo) / Math.max(1, count),
+		power = 10 ** Math.floor(Math.log10(raw));
+	const step = [1, 2, 5, 10].map(m => m * power).find(x => x >= raw),
+		out = [];
+	for (let t = Math.ceil(lo / step) * step; t <= hi; t += step) out.push(Math.round(t));
 	const [div, unit] = step < 1e3 ? [1, 'ns'] : step < 1e6 ? [1e3, 'µs'] : step < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
 	return out.map(t => ({ t, text: `${+(t / div).toFixed(3)} ${unit}` }));
 };
 
 CW.textWidth = function (text) {
-	CW.measure ??= Object.assign(document.createElement('canvas').getContext('2d'), { font: '11.5px ' + getComputedStyle(document.body).fontFamily });
+	CW.measure ??= Object.assign(document.createElement('canvas').getContext('2d'), {
+		font: '11.5px ' + getComputedStyle(document.body).fontFamily,
+	});
 	return CW.measure.measureText(text).width;
-};
-
-/*
- * Draws states into a lane: those of two pixels and more where they are, shorter ones at work two pixels
- * wide, what else is shorter in columns of three pixels that show the longest state.
- */
-CW.drawStates = function (g, lane, view, y, height) {
-	let larger = 0, column = null;
-	const short = new Map(), put = (x, w, s, inside, lo, hi, extra) => {
-		const el = svg('rect', { x, y, width: w, height, class: `hit c-${s.state}${inside ? '' : ' dim'}`, 'data-ts': s.ts, 'data-dur': s.dur,
-			'data-state': s.state, 'data-lo': lo, 'data-hi': hi, 'data-utid': s.utid, 'data-in': inside ? '1' : '0', ...extra });
-		el.thing = { kind: 'state', s, lane, inside };
-		g.append(el);
-	};
-	const flush = () => {
-		if (column) {
-			const longest = Object.entries(column.sums).sort((a, b) => b[1] - a[1])[0][0];
-			const el = svg('rect', { x: column.x, y, width: 3, height, class: `hit c-${longest}${column.inside ? '' : ' dim'}` });
-			el.thing = { kind: 'many', sums: column.sums, n: column.n, lane };
-			g.append(el);
-		}
-		column = null;
-	};
-	for (const s of CW.states(lane.utid, view.lo, view.hi)) {
-		const cuts = [s.ts, s.ts + s.dur];
-		for (const seg of lane.segments)
-			for (const t of [seg.lo, seg.hi])
-				if (t > s.ts && t < s.ts + s.dur)
-					cuts.push(t);
-		cuts.sort((a, b) => a - b);
-		for (let i = 0; i + 1 < cuts.length; i++) {
-			const lo = cuts[i], hi = cuts[i + 1], x0 = view.x(lo), x1 = view.x(hi);
-			if (hi <= view.lo || lo >= view.hi || hi <= lo)
-				continue;
-			const segment = lane.segments.find(seg => lo >= seg.lo && hi <= seg.hi), a = Math.max(0, x0), b = Math.min(view.width, x1);
-			if (x1 - x0 >= 2) {
-				flush();
-				put(a, b - a, s, !!segment, lo, hi);
-			} else if (segment) {
-				const at = Math.floor(x0 / 2);
-				if (!short.has(at) || short.get(at).hi - short.get(at).lo < hi - lo)
-					short.set(at, { s, lo, hi, x: Math.max(0, Math.min(view.width - 2, (x0 + x1) / 2 - 1)) });
-				larger++;
-			} else {
-				const x = 3 * Math.floor(x0 / 3);
-				if (column && column.x !== x)
-					flush();
-				column ??= { x, sums: {}, n: 0, inside: false };
-				column.sums[s.state] = (column.sums[s.state] ?? 0) + hi - lo;
-				column.n++;
-			}
-		}
-	}
-	flush();
-	for (const k of short.values())
-		put(k.x, 2, k.s, true, k.lo, k.hi, { 'data-larger': '1' });
-	return larger;
 };
 
 /* Labels of a lane, each where it fits: its words, else its number, else none. */
 CW.drawLabels = function (g, wishes, view, y) {
 	const taken = [];
 	for (const w of wishes.sort((a, b) => a.rank - b.rank)) {
-		if (w.hi < view.lo || w.lo > view.hi)
-			continue;
+		if (w.hi < view.lo || w.lo > view.hi) continue;
 		for (const text of [w.text, w.short]) {
-			const width = CW.textWidth(text) + 4, x = Math.max(2, Math.min(view.width - width - 2, view.x(w.lo) + 6));
-			if (width > view.width - 4 || taken.some(t => x < t[1] + 6 && x + width + 6 > t[0]))
-				continue;
+			const width = CW.textWidth(text) + 4,
+				x = Math.max(2, Math.min(view.width - width - 2, view.x(w.lo) + 6));
+			if (width > view.width - 4 || taken.some(t => x < t[1] + 6 && x + width + 6 > t[0])) continue;
 			taken.push([x, x + width]);
 			g.append(svg('text', { x, y, class: w.soft ? 'soft lane-label' : 'lane-label' }, text));
 			break;
@@ -186,53 +91,90 @@ CW.drawLabels = function (g, wishes, view, y) {
 };
 
 CW.waterfallDraw = function (w) {
-	const L = CW.lane, view = { ...w.view, width: w.svg.clientWidth };
-	view.x = t => (t - view.lo) / (view.hi - view.lo) * view.width;
+	const L = CW.lane,
+		view = { ...w.view, width: w.svg.clientWidth };
+	view.x = t => ((t - view.lo) / (view.hi - view.lo)) * view.width;
 	w.scale = view;
-	const grid = svg('g'), bars = svg('g'), arrows = svg('g'), labels = svg('g'), bottom = w.tops.at(-1) + w.heights.at(-1);
+	const grid = svg('g'),
+		bars = svg('g'),
+		arrows = svg('g'),
+		labels = svg('g'),
+		bottom = w.tops.at(-1) + w.heights.at(-1);
 	let larger = 0;
 	for (const t of CW.ticks(view.lo - w.c.start, view.hi - w.c.start, view.width / 110)) {
-		const x = view.x(t.t + w.c.start), half = CW.textWidth(t.text) / 2;
+		const x = view.x(t.t + w.c.start),
+			half = CW.textWidth(t.text) / 2;
 		grid.append(svg('line', { x1: x, x2: x, y1: 22, y2: bottom, class: 'grid' }));
 		if (x - half > 2 && x + half < view.width - 2)
 			grid.append(svg('text', { x, y: 15, 'text-anchor': 'middle', class: 'soft' }, t.text));
 	}
 	w.lanes.forEach((lane, i) => {
-		const top = w.tops[i], wishes = [];
+		const top = w.tops[i],
+			wishes = [];
 		grid.append(svg('line', { x1: 0, x2: view.width, y1: top, y2: top, class: 'grid' }));
 		const box = (lo, hi, y, height, cls, thing) => {
-			if (hi < view.lo || lo > view.hi)
-				return;
-			const a = Math.max(-4, view.x(lo)), b = Math.min(view.width + 4, view.x(hi));
-			const el = svg('rect', { x: Math.min(a, view.width - 2), y: top + y, width: Math.max(2, b - a), height, class: 'hit ' + cls, rx: 2,
-				tabindex: thing.kind === 'call' ? null : 0, 'data-lo': lo, 'data-hi': hi, 'data-kind': thing.kind, role: thing.kind === 'call' ? null : 'img',
-				'aria-label': thing.kind === 'call' ? null : CW.thingName(thing, w) });
-			if (thing.kind !== 'call' && b - a < 2)
-				larger++;
+			if (hi < view.lo || lo > view.hi) return;
+			const a = Math.max(-4, view.x(lo)),
+				b = Math.min(view.width + 4, view.x(hi));
+			const el = svg('rect', {
+				x: Math.min(a, view.width - 2),
+				y: top + y,
+				width: Math.max(2, b - a),
+				height,
+				class: 'hit ' + cls,
+				rx: 2,
+				tabindex: thing.kind === 'call' ? null : 0,
+				'data-lo': lo,
+				'data-hi': hi,
+				'data-kind': thing.kind,
+				role: thing.kind === 'call' ? null : 'img',
+				'aria-label': thing.kind === 'call' ? null : CW.thingName(thing, w),
+			});
+			if (thing.kind !== 'call' && b - a < 2) larger++;
 			el.thing = thing;
 			bars.append(el);
 		};
 		for (const q of lane.queues) {
 			box(q.lo, q.hi, L.phase, L.phaseH, 'queue-bar', { kind: 'queue', hop: q.hop, lane });
-			wishes.push({ lo: q.lo, hi: q.hi, rank: 2, soft: true, text: `${q.hop.i + 1} queue ${CW.about(q.hi - q.lo)}`, short: '' });
+			wishes.push({
+				lo: q.lo,
+				hi: q.hi,
+				rank: 2,
+				soft: true,
+				text: `${q.hop.i} queue ${CW.about(q.hi - q.lo)}`,
+				short: '',
+			});
 		}
 		for (const s of lane.segments) {
 			box(s.lo, s.hi, L.phase, L.phaseH, 'work-bar', { kind: 'work', hop: s.hop, lane });
-			wishes.push({ lo: s.lo, hi: s.hi, rank: 1, text: `${s.hop.name ? '' : s.hop.i + 1 + ' '}${CW.target(s.hop)} ${s.hop.end === null ? '' : CW.about(s.hi - s.lo)}`, short: String(s.hop.i + 1) });
+			wishes.push({
+				lo: s.lo,
+				hi: s.hi,
+				rank: 1,
+				text: `${s.hop.name ? '' : s.hop.i + ' '}${CW.target(s.hop)} ${s.hop.end === null ? '' : CW.about(s.hi - s.lo)}`,
+				short: s.hop.name ? '' : String(s.hop.i),
+			});
 		}
 		const own = new Set(lane.segments.map(s => s.hop.dst_slice));
 		let lastCall = -9;
 		for (const call of CW.slices(lane.utid, view.lo, view.hi))
-			if (!own.has(call.slice) && (view.x(call.ts + (call.dur ?? 0)) - lastCall > 1)) {
+			if (!own.has(call.slice) && view.x(call.ts + (call.dur ?? 0)) - lastCall > 3) {
 				box(call.ts, call.ts + (call.dur ?? 0), L.call, L.callH, 'other-call', { kind: 'call', call, lane });
 				lastCall = view.x(call.ts + (call.dur ?? 0));
 			}
 		larger += CW.drawStates(bars, lane, view, top + L.state, L.stateH);
-		CW.drawLabels(labels, wishes.filter(x => x.text), view, top + L.label + 11);
+		CW.drawLabels(
+			labels,
+			wishes.filter(x => x.text),
+			view,
+			top + L.label + 11
+		);
 	});
 	CW.waterfallArrows(w, arrows, view);
 	w.svg.replaceChildren(w.defs, grid, bars, arrows, labels);
-	w.note.textContent = larger ? `${CW.num(larger)} phases shorter than two pixels are drawn two pixels wide; zoom in to see them in true size.` : 'Every phase is drawn in true size.';
+	w.note.textContent = larger
+		? `${CW.num(larger)} phases shorter than two pixels are drawn two pixels wide; zoom in to see them in true size.`
+		: 'Every phase is drawn in true size.';
 };
 
 /* The longest waits of a chain that one of its threads ended. */
@@ -244,7 +186,13 @@ CW.wakesOf = function (lanes) {
 			/* Of the waits before the work only the last led to it. */
 			for (const s of lane.queues.includes(seg) ? within.slice(-1) : within) {
 				const from = CW.wakerOf(s);
-				if (from && lanes.some(l => l.utid === from.utid) && from.utid !== lane.utid && s.ts + s.dur >= seg.lo && s.ts + s.dur <= seg.hi)
+				if (
+					from &&
+					lanes.some(l => l.utid === from.utid) &&
+					from.utid !== lane.utid &&
+					s.ts + s.dur >= seg.lo &&
+					s.ts + s.dur <= seg.hi
+				)
 					wakes.push({ s, from: from.utid, lane });
 			}
 		}
@@ -252,34 +200,56 @@ CW.wakesOf = function (lanes) {
 };
 
 CW.waterfallArrows = function (w, g, view) {
-	const L = CW.lane, top = utid => w.tops[w.lanes.findIndex(l => l.utid === utid)];
+	const L = CW.lane,
+		top = utid => w.tops[w.lanes.findIndex(l => l.utid === utid)];
 	const draw = (t, from, to, cls, head, thing) => {
 		const x = view.x(t);
-		if (x < -1 || x > view.width + 1 || from === to)
-			return;
-		const y2 = to > from ? to - 1 : to + 1, d = to > from ? -6 : 6;
-		const el = svg('g', { class: 'hit' }, svg('line', { x1: x, x2: x, y1: from, y2, class: cls }),
-			svg('circle', { cx: x, cy: from, r: 2, class: head }), svg('path', { d: `M${x} ${y2} l-4 ${d} h8 z`, class: head }),
-			svg('line', { x1: x, x2: x, y1: from, y2, stroke: 'transparent', 'stroke-width': 9 }));
-		for (const part of el.children)
-			part.thing = thing;
+		if (x < -1 || x > view.width + 1 || from === to) return;
+		const y2 = to > from ? to - 1 : to + 1,
+			d = to > from ? -6 : 6;
+		const el = svg(
+			'g',
+			{ class: 'hit' },
+			svg('line', { x1: x, x2: x, y1: from, y2, class: cls }),
+			svg('circle', { cx: x, cy: from, r: 2, class: head }),
+			svg('path', { d: `M${x} ${y2} l-4 ${d} h8 z`, class: head }),
+			svg('line', { x1: x, x2: x, y1: from, y2, stroke: 'transparent', 'stroke-width': 9 })
+		);
+		for (const part of el.children) part.thing = thing;
 		g.append(el);
 	};
 	for (const x of CW.hopsOf(w.c))
 		if (x.src !== x.dst) {
 			const down = top(x.dst) > top(x.src);
-			draw(x.submit, top(x.src) + (down ? L.state + L.stateH : L.phase), top(x.dst) + (down ? L.phase : L.phase + L.phaseH), 'arrow', 'head', { kind: 'queue', hop: x });
+			draw(
+				x.submit,
+				top(x.src) + (down ? L.state + L.stateH : L.phase),
+				top(x.dst) + (down ? L.phase : L.phase + L.phaseH),
+				'arrow',
+				'head',
+				{ kind: 'queue', hop: x }
+			);
 		}
 	for (const k of w.wakes) {
 		const down = top(k.lane.utid) > top(k.from);
-		draw(k.s.ts + k.s.dur, top(k.from) + L.state + (down ? L.stateH : 0), top(k.lane.utid) + L.state + (down ? 0 : L.stateH), 'wake', 'wakehead', { kind: 'wake', s: k.s, lane: k.lane });
+		draw(
+			k.s.ts + k.s.dur,
+			top(k.from) + L.state + (down ? L.stateH : 0),
+			top(k.lane.utid) + L.state + (down ? 0 : L.stateH),
+			'wake',
+			'wakehead',
+			{ kind: 'wake', s: k.s, lane: k.lane }
+		);
 	}
 };
 
 /* Zoom by a factor around a moment, or move by a share of what is seen; never outside the capture. */
 CW.waterfallMove = function (w, factor, around, shift) {
-	const end = CW.rows('clock')[0].end, v = w.view, span = Math.min(end * 1.1, Math.max(500, (v.hi - v.lo) * factor));
-	const share = around === null ? 0.5 : (around - v.lo) / (v.hi - v.lo), at = around === null ? (v.lo + v.hi) / 2 : around;
+	const end = CW.rows('clock')[0].end,
+		v = w.view,
+		span = Math.min(end * 1.1, Math.max(500, (v.hi - v.lo) * factor));
+	const share = around === null ? 0.5 : (around - v.lo) / (v.hi - v.lo),
+		at = around === null ? (v.lo + v.hi) / 2 : around;
 	let lo = at - share * span + shift * span;
 	lo = Math.max(-0.05 * end - span * 0.02, Math.min(end * 1.05 - span + span * 0.02, lo));
 	w.view = { lo, hi: lo + span };
@@ -294,21 +264,27 @@ CW.waterfallAll = function (w) {
 };
 
 CW.waterfallInput = function (w, plot) {
-	const moment = e => w.view.lo + (e.clientX - w.svg.getBoundingClientRect().left) / w.svg.clientWidth * (w.view.hi - w.view.lo);
-	plot.addEventListener('wheel', e => {
-		if (e.ctrlKey || e.metaKey) {
-			e.preventDefault();
-			CW.waterfallMove(w, Math.exp(Math.max(-60, Math.min(60, e.deltaY)) * 0.01), moment(e), 0);
-		} else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
-			e.preventDefault();
-			CW.waterfallMove(w, 1, null, (e.deltaX || e.deltaY) / w.svg.clientWidth);
-		}
-	}, { passive: false });
+	const moment = e =>
+		w.view.lo + ((e.clientX - w.svg.getBoundingClientRect().left) / w.svg.clientWidth) * (w.view.hi - w.view.lo);
+	plot.addEventListener(
+		'wheel',
+		e => {
+			if (e.ctrlKey || e.metaKey) {
+				e.preventDefault();
+				CW.waterfallMove(w, Math.exp(Math.max(-60, Math.min(60, e.deltaY)) * 0.01), moment(e), 0);
+			} else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+				e.preventDefault();
+				CW.waterfallMove(w, 1, null, (e.deltaX || e.deltaY) / w.svg.clientWidth);
+			}
+		},
+		{ passive: false }
+	);
 	let drag = null;
-	w.svg.addEventListener('pointerdown', e => { drag = { x: e.clientX, moved: false }; });
+	w.svg.addEventListener('pointerdown', e => {
+		drag = { x: e.clientX, moved: false };
+	});
 	addEventListener('pointermove', e => {
-		if (!drag || !w.svg.isConnected || !(e.buttons & 1))
-			return void (drag = null);
+		if (!drag || !w.svg.isConnected || !(e.buttons & 1)) return void (drag = null);
 		const dx = e.clientX - drag.x;
 		if (Math.abs(dx) > 3 || drag.moved) {
 			drag = { x: e.clientX, moved: true };
@@ -317,12 +293,12 @@ CW.waterfallInput = function (w, plot) {
 		}
 	});
 	w.svg.addEventListener('click', e => {
-		if (!w.dragged && e.target.thing)
-			CW.showThing(w, e.target.thing);
+		if (!w.dragged && e.target.thing) CW.showThing(w, e.target.thing);
 		w.dragged = false;
 	});
 	w.svg.addEventListener('dblclick', e => {
-		const lo = Number(e.target.dataset?.lo), hi = Number(e.target.dataset?.hi);
+		const lo = Number(e.target.dataset?.lo),
+			hi = Number(e.target.dataset?.hi);
 		if (hi > lo) {
 			w.view = { lo: lo - (hi - lo) * 0.05, hi: hi + (hi - lo) * 0.05 };
 			CW.waterfallMove(w, 1, null, 0);
@@ -338,32 +314,95 @@ CW.waterfallInput = function (w, plot) {
 	});
 	const tip = document.getElementById('tip');
 	w.svg.addEventListener('pointermove', e => {
-		if (!e.target.thing || e.buttons)
-			return void (tip.hidden = true);
+		if (!e.target.thing || e.buttons) return void (tip.hidden = true);
 		tip.replaceChildren(CW.thingBrief(e.target.thing, w));
 		tip.hidden = false;
 		const box = tip.getBoundingClientRect();
 		tip.style.left = Math.max(4, Math.min(e.clientX + 14, innerWidth - box.width - 8)) + 'px';
-		tip.style.top = (e.clientY + 18 + box.height > innerHeight ? Math.max(4, e.clientY - box.height - 12) : e.clientY + 18) + 'px';
+		tip.style.top =
+			(e.clientY + 18 + box.height > innerHeight ? Math.max(4, e.clientY - box.height - 12) : e.clientY + 18) + 'px';
 	});
-	w.svg.addEventListener('pointerleave', () => { tip.hidden = true; });
+	w.svg.addEventListener('pointerleave', () => {
+		tip.hidden = true;
+	});
 };
 
 CW.waterfall = function (root, c) {
-	const w = { c, lanes: CW.lanesOf(c), note: h('p', { class: 'soft', id: 'drawn-larger' }), details: h('div', { class: 'panel', id: 'details', 'aria-live': 'polite' }) };
+	const w = {
+		c,
+		lanes: CW.lanesOf(c),
+		note: h('p', { class: 'soft', id: 'drawn-larger' }),
+		details: h('div', { class: 'panel', id: 'details', 'aria-live': 'polite' }),
+	};
 	w.wakes = CW.wakesOf(w.lanes);
 	w.svg = svg('svg', { role: 'group', 'aria-label': 'Time axis of the chain' });
-	w.defs = svg('defs', null, svg('pattern', { id: 'queue-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
-		svg('rect', { width: 7, height: 7, class: 'hatch-ground' }), svg('line', { x1: 2, y1: 0, x2: 2, y2: 7, class: 'hatch' })));
-	const names = h('div', { class: 'lane-names' }, h('div', { class: 'axis-name' }, 'after it began'), w.lanes.map(l => h('div', { class: 'lane-name', style: { minHeight: CW.lane.height + 'px' } },
-		h('b', null, CW.threadName(l.utid)), h('div', { class: 'soft' }, `${l.role}; process ${CW.thread(l.utid)?.process ?? ''} ${CW.thread(l.utid)?.pid ?? ''}`))));
-	const plot = h('div', { class: 'plot', tabindex: 0, id: 'waterfall', role: 'group', 'aria-label': 'Time axis: plus and minus zoom, arrows move, 0 shows all' }, h('div', { class: 'lanes' }, names, h('div', { class: 'lane-plot' }, w.svg)));
+	w.defs = svg(
+		'defs',
+		null,
+		svg(
+			'pattern',
+			{ id: 'queue-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+			svg('rect', { width: 7, height: 7, class: 'hatch-ground' }),
+			svg('line', { x1: 2, y1: 0, x2: 2, y2: 7, class: 'hatch' })
+		)
+	);
+	const names = h(
+		'div',
+		{ class: 'lane-names' },
+		h('div', { class: 'axis-name' }, 'after it began'),
+		w.lanes.map(l =>
+			h(
+				'div',
+				{ class: 'lane-name', style: { minHeight: CW.lane.height + 'px' } },
+				h('b', null, CW.threadName(l.utid)),
+				h(
+					'div',
+					{ class: 'soft' },
+					`${l.role}; process ${CW.thread(l.utid)?.process ?? ''} ${CW.thread(l.utid)?.pid ?? ''}`
+				)
+			)
+		)
+	);
+	const plot = h(
+		'div',
+		{
+			class: 'plot',
+			tabindex: 0,
+			id: 'waterfall',
+			role: 'group',
+			'aria-label': 'Time axis: plus and minus zoom, arrows move, 0 shows all',
+		},
+		h('div', { class: 'lanes' }, names, h('div', { class: 'lane-plot' }, w.svg))
+	);
 	const button = (text, title, act) => h('button', { type: 'button', title, onclick: act }, text);
-	root.append(plot, h('div', { class: 'bar' }, button('−', 'zoom out (−)', () => CW.waterfallMove(w, 1.6, null, 0)), button('+', 'zoom in (+)', () => CW.waterfallMove(w, 0.6, null, 0)),
-		button('all', 'the whole (0)', () => CW.waterfallAll(w)), button('←', 'earlier', () => CW.waterfallMove(w, 1, null, -0.25)), button('→', 'later', () => CW.waterfallMove(w, 1, null, 0.25)),
-		h('span', { class: 'soft' }, 'Ctrl and wheel or pinch zooms, drag moves, a double click fills the view with a phase, a click tells all about it.')),
-	CW.legend(), h('div', { class: 'legend' }, h('span', null, 'solid arrow: handoff'), h('span', null, 'dashed arrow: wake-up'), h('span', null, 'pale: not for this chain'), h('span', null, 'thin grey bars: other calls of probed functions')),
-	w.note, w.details);
+	root.append(
+		plot,
+		h(
+			'div',
+			{ class: 'bar' },
+			button('−', 'zoom out (−)', () => CW.waterfallMove(w, 1.6, null, 0)),
+			button('+', 'zoom in (+)', () => CW.waterfallMove(w, 0.6, null, 0)),
+			button('all', 'the whole (0)', () => CW.waterfallAll(w)),
+			button('←', 'earlier', () => CW.waterfallMove(w, 1, null, -0.25)),
+			button('→', 'later', () => CW.waterfallMove(w, 1, null, 0.25)),
+			h(
+				'span',
+				{ class: 'soft' },
+				'Ctrl and wheel or pinch zooms, drag moves, a double click fills the view with a phase, a click tells all about it.'
+			)
+		),
+		CW.legend(),
+		h(
+			'div',
+			{ class: 'legend' },
+			h('span', null, 'solid arrow: handoff'),
+			h('span', null, 'dashed arrow: wake-up'),
+			h('span', null, 'pale: not for this chain'),
+			h('span', null, 'thin grey bars: other calls of probed functions')
+		),
+		w.note,
+		w.details
+	);
 	names.style.height = 'auto';
 	const base = names.getBoundingClientRect().top;
 	const boxes = [...names.querySelectorAll('.lane-name')].map(x => x.getBoundingClientRect());
@@ -374,17 +413,19 @@ CW.waterfall = function (root, c) {
 	CW.waterfallInput(w, plot);
 	new ResizeObserver(() => w.svg.isConnected && w.svg.clientWidth !== w.scale.width && CW.waterfallDraw(w)).observe(w.svg);
 	CW.waterfall.key = e => {
-		const act = { '+': [0.6, null, 0], '=': [0.6, null, 0], '-': [1.6, null, 0], ArrowLeft: [1, null, -0.15], ArrowRight: [1, null, 0.15] }[e.key];
-		if (e.key === '0')
-			CW.waterfallAll(w);
-		else if (act && !e.target.matches?.('[role=tab]'))
-			CW.waterfallMove(w, ...act);
-		else
-			return false;
+		const act = {
+			'+': [0.6, null, 0],
+			'=': [0.6, null, 0],
+			'-': [1.6, null, 0],
+			ArrowLeft: [1, null, -0.15],
+			ArrowRight: [1, null, 0.15],
+		}[e.key];
+		if (e.key === '0') CW.waterfallAll(w);
+		else if (act && !e.target.matches?.('[role=tab]')) CW.waterfallMove(w, ...act);
+		else return false;
 		return true;
 	};
 	CW.waterfall.current = w;
 	const longest = CW.longestThing(w);
-	if (longest)
-		CW.showThing(w, longest);
+	if (longest) CW.showThing(w, longest);
 };

@@ -5,124 +5,299 @@
 CW.hops = {};
 
 CW.hops.histogram = function (rows, cls, n) {
-	if (!rows.length)
-		return h('p', { class: 'soft' }, 'no sample');
-	const sorted = rows.slice().sort((a, b) => a.lo - b.lo), ratio = 2 ** 0.25, bars = [];
+	if (!rows.length) return h('p', { class: 'soft' }, 'no sample');
+	const sorted = rows.slice().sort((a, b) => a.lo - b.lo),
+		ratio = 2 ** 0.25,
+		bars = [];
 	for (let i = 0, lo = sorted[0].lo; i < sorted.length; i++) {
 		/* Empty bins between two full ones keep the axis true. */
 		const gap = i && sorted[i - 1].lo > 0 ? Math.round(Math.log(sorted[i].lo / sorted[i - 1].lo) / Math.log(ratio)) - 1 : 0;
-		for (let k = 0; k < Math.min(gap, 60); k++)
-			bars.push({ lo: Math.round(lo * ratio ** (k + 1)), n: 0 });
+		for (let k = 0; k < Math.min(gap, 60); k++) bars.push({ lo: Math.round(lo * ratio ** (k + 1)), n: 0 });
 		lo = sorted[i].lo;
 		bars.push(sorted[i]);
 	}
 	/* A few bins alone would be blocks: show the empty ones beside them. */
 	for (let i = 0; bars.length < 24 && bars[0].lo > 4; i++)
-		if (i % 2)
-			bars.unshift({ lo: Math.round(bars[0].lo / ratio), n: 0 });
-		else
-			bars.push({ lo: Math.round(bars.at(-1).lo * ratio), n: 0 });
-	const most = Math.max(...bars.map(b => b.n)), last = bars.at(-1).lo * ratio;
-	return h('div', null, h('div', { class: 'hist', role: 'img', 'aria-label': `${n} samples between ${CW.about(bars[0].lo)} and ${CW.about(last)}` },
-		bars.map(b => CW.tip(h('i', { class: 'c-' + cls, style: { height: b.n ? Math.max(2, 100 * b.n / most) + '%' : '0' } }),
-			() => h('div', null, `${CW.num(b.n)} from ${CW.about(b.lo)} to ${CW.about(b.lo * ratio)}`)))),
-	h('div', { class: 'hist-axis' }, h('span', null, CW.about(bars[0].lo)), h('span', null, `${CW.num(n)} samples, four bins an octave`), h('span', null, CW.about(last))));
+		if (i % 2) bars.unshift({ lo: Math.round(bars[0].lo / ratio), n: 0 });
+		else bars.push({ lo: Math.round(bars.at(-1).lo * ratio), n: 0 });
+	const most = Math.max(...bars.map(b => b.n)),
+		last = bars.at(-1).lo * ratio;
+	return h(
+		'div',
+		null,
+		h(
+			'div',
+			{ class: 'hist', role: 'img', 'aria-label': `${n} samples between ${CW.about(bars[0].lo)} and ${CW.about(last)}` },
+			bars.map(b =>
+				CW.tip(h('i', { class: 'c-' + cls, style: { height: b.n ? Math.max(2, (100 * b.n) / most) + '%' : '0' } }), () =>
+					h('div', null, `${CW.num(b.n)} from ${CW.about(b.lo)} to ${CW.about(b.lo * ratio)}`)
+				)
+			)
+		),
+		h(
+			'div',
+			{ class: 'hist-axis' },
+			h('span', null, CW.about(bars[0].lo)),
+			h('span', null, `${CW.num(n)} samples, four bins an octave`),
+			h('span', null, CW.about(last))
+		)
+	);
 };
 
 CW.hops.latency = function (plan) {
 	const rows = CW.rows('latency').filter(l => l.plan_hop === plan);
-	return h('div', null, CW.table([
-		{ title: '', cell: r => r.part === 'queue' ? 'in the queue' : 'work' }, { title: 'n', n: true, cell: r => CW.num(r.n) },
-		{ title: 'average', n: true, cell: r => CW.ns(r.avg) }, { title: 'P50', n: true, cell: r => CW.ns(r.p50) },
-		{ title: 'P95', n: true, cell: r => CW.percentile(r.p95, r.n, 20) }, { title: 'P99', n: true, cell: r => CW.percentile(r.p99, r.n, 100) },
-		{ title: 'maximum', n: true, cell: r => CW.ns(r.max) }], rows, { class: 'latency' }),
-	rows.some(r => r.n < 100) ? h('p', { class: 'soft' }, 'P95 is shown from 20 samples on, P99 from 100.') : null,
-	h('div', { class: 'columns' }, ['queue', 'work'].map(part => h('div', null, h('h4', null, part === 'queue' ? 'Time in the queue' : 'Time at work'),
-		CW.hops.histogram(CW.rows('histogram').filter(r => r.plan_hop === plan && r.part === part), part === 'queue' ? 'queue' : 'oncpu',
-			rows.find(r => r.part === part)?.n ?? 0)))));
+	return h(
+		'div',
+		null,
+		CW.table(
+			[
+				{ title: '', cell: r => (r.part === 'queue' ? 'in the queue' : 'work') },
+				{ title: 'n', n: true, cell: r => CW.num(r.n) },
+				{ title: 'average', n: true, cell: r => CW.ns(r.avg) },
+				{ title: 'P50', n: true, cell: r => CW.ns(r.p50) },
+				{ title: 'P95', n: true, cell: r => CW.percentile(r.p95, r.n, 20) },
+				{ title: 'P99', n: true, cell: r => CW.percentile(r.p99, r.n, 100) },
+				{ title: 'maximum', n: true, cell: r => CW.ns(r.max) },
+			],
+			rows,
+			{ class: 'latency' }
+		),
+		rows.some(r => r.n < 100) ? h('p', { class: 'soft' }, 'P95 is shown from 20 samples on, P99 from 100.') : null,
+		h(
+			'div',
+			{ class: 'columns' },
+			['queue', 'work'].map(part =>
+				h(
+					'div',
+					null,
+					h('h4', null, part === 'queue' ? 'Time in the queue' : 'Time at work'),
+					CW.hops.histogram(
+						CW.rows('histogram').filter(r => r.plan_hop === plan && r.part === part),
+						part === 'queue' ? 'queue' : 'work',
+						rows.find(r => r.part === part)?.n ?? 0
+					)
+				)
+			)
+		)
+	);
 };
 
 /* Steps of a value over the recording; what it was at most in each of 240 slots. */
 CW.hops.overTime = function (plan) {
-	const rows = CW.rows('queue').filter(q => q.plan_hop === plan), SLOTS = 241, end = CW.rows('clock')[0].end;
-	const lines = [{ key: 'pending', title: 'waiting', cls: 'queue', after: 'pending_after' }, { key: 'active', title: 'at work', cls: 'oncpu', after: 'active_after' },
-		{ key: 'done', title: 'completed a second', cls: 'runq' }];
-	const width = 1180, height = 78, bySlot = new Map(rows.map(r => [r.slot, r]));
-	return lines.map(l => {
-		const values = [];
-		for (let i = 0, held = 0; i < SLOTS; i++) {
-			const r = bySlot.get(i);
-			values.push(r ? l.after ? Math.max(held, r[l.key]) : r[l.key] / (end / 240 / 1e9) : l.after ? held : 0);
-			if (r && l.after)
-				held = r[l.after];
-		}
-		const most = Math.max(1, ...values), x = i => i / SLOTS * width, y = v => height - 2 - v / most * (height - 18);
-		let d = `M0 ${height}`;
-		values.forEach((v, i) => { d += `L${x(i).toFixed(1)} ${y(v).toFixed(1)}L${x(i + 1).toFixed(1)} ${y(v).toFixed(1)}`; });
-		const el = svg('svg', { viewBox: `0 0 ${width} ${height}`, width: '100%', height, preserveAspectRatio: 'none', role: 'img',
-			'aria-label': `${l.title}: at most ${Math.round(most)}` }, svg('path', { d: d + `L${width} ${height}Z`, class: 'c-' + l.cls, opacity: .75 }));
-		CW.tip(el, () => '');
-		el.addEventListener('pointermove', e => {
-			const box = el.getBoundingClientRect(), i = Math.max(0, Math.min(SLOTS - 1, Math.floor((e.clientX - box.left) / box.width * SLOTS)));
-			document.getElementById('tip').textContent = `${CW.about(i * end / 240)} after the start: ${l.title} ${CW.num(Math.round(values[i]))}`;
-		});
-		return h('div', { class: 'over-time' }, h('div', { class: 'soft' }, `${l.title}, at most ${CW.num(Math.round(most))}`), h('div', { class: 'plot' }, el));
-	}).concat(h('div', { class: 'hist-axis' }, h('span', null, 'start'), h('span', null, CW.ns(end))));
+	const rows = CW.rows('queue').filter(q => q.plan_hop === plan),
+		SLOTS = 241,
+		end = CW.rows('clock')[0].end;
+	const lines = [
+		{ key: 'pending', title: 'waiting', cls: 'queue', after: 'pending_after' },
+		{ key: 'active', title: 'at work', cls: 'work', after: 'active_after' },
+		{ key: 'done', title: 'completed a second', cls: 'unknown' },
+	];
+	const width = 1180,
+		height = 78,
+		bySlot = new Map(rows.map(r => [r.slot, r]));
+	return lines
+		.map(l => {
+			const values = [];
+			for (let i = 0, held = 0; i < SLOTS; i++) {
+				const r = bySlot.get(i);
+				values.push(r ? (l.after ? Math.max(held, r[l.key]) : r[l.key] / (end / 240 / 1e9)) : l.after ? held : 0);
+				if (r && l.after) held = r[l.after];
+			}
+			const most = Math.max(1, ...values),
+				x = i => (i / SLOTS) * width,
+				y = v => height - 2 - (v / most) * (height - 18);
+			let d = `M0 ${height}`;
+			values.forEach((v, i) => {
+				d += `L${x(i).toFixed(1)} ${y(v).toFixed(1)}L${x(i + 1).toFixed(1)} ${y(v).toFixed(1)}`;
+			});
+			const el = svg(
+				'svg',
+				{
+					viewBox: `0 0 ${width} ${height}`,
+					width: '100%',
+					height,
+					preserveAspectRatio: 'none',
+					role: 'img',
+					'aria-label': `${l.title}: at most ${Math.round(most)}`,
+				},
+				svg('path', { d: d + `L${width} ${height}Z`, class: 'c-' + l.cls, opacity: 0.75 })
+			);
+			CW.tip(el, () => '');
+			el.addEventListener('pointermove', e => {
+				const box = el.getBoundingClientRect(),
+					i = Math.max(0, Math.min(SLOTS - 1, Math.floor(((e.clientX - box.left) / box.width) * SLOTS)));
+				document.getElementById('tip').textContent =
+					`${CW.about((i * end) / 240)} after the start: ${l.title} ${CW.num(Math.round(values[i]))}`;
+			});
+			return h(
+				'div',
+				{ class: 'over-time' },
+				h('div', { class: 'soft' }, `${l.title}, at most ${CW.num(Math.round(most))}`),
+				h('div', { class: 'plot' }, el)
+			);
+		})
+		.concat(h('div', { class: 'hist-axis' }, h('span', null, 'start'), h('span', null, CW.ns(end))));
 };
 
 CW.hops.diagnosis = function (plan) {
-	const d = CW.index('diagnosis', 'plan_hop').get(plan), c = CW.rows('composition').find(x => x.plan_hop === plan);
-	if (!d)
-		return null;
-	const said = { backlog: 'the queue grows: what waits in the last third is more than the threads, and half as much again as in the first third',
-		saturation: `every thread that ever worked here was busy while something waited, for ${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording`,
-		'lock contention': `${CW.pct(d.futex_ratio)} of the work is waiting for locks`, none: 'no backlog, no saturation, no lock contention' };
-	return h('div', null, h('p', null, h('strong', null, d.diagnosis === 'none' ? 'Nothing conspicuous' : d.diagnosis.replaceAll('+', ', ')), ': ',
-		d.diagnosis.split('+').map(x => said[x] ?? x).join('; '), '.'),
-	c ? h('p', { class: c.n < 20 ? 'soft' : null }, c.n < 20 ? `Queue against work is not judged with ${c.n} completed samples: 20 are needed.`
-		: c.queue > c.work ? `A task waits ${(c.queue / Math.max(1, c.work)).toFixed(1)} times as long as it is worked on: more threads or less work here would shorten it.`
-			: `A task is worked on ${(c.work / Math.max(1, c.queue)).toFixed(1)} times as long as it waits: its own time counts, not the queue.`) : null,
-	CW.facts([['submitted', `${CW.num(d.submitted)} (${d.submit_rate.toFixed(1)}/s)`], ['started', CW.num(d.started)], ['completed', `${CW.num(d.completed)} (${d.complete_rate.toFixed(1)}/s)`],
-		['waiting', `${CW.num(d.pending)} at the end, ${CW.num(d.peak_pending)} at most`], ['at work', `${CW.num(d.active)} at the end, ${CW.num(d.peak_active)} at most, ${CW.num(d.worker_count)} threads`],
-		['lock waits', `${CW.num(d.futex_waits)}, ${CW.ns(d.futex_wait_ns)}`],
-		['in doubt', [['duplicate keys', d.duplicate_keys], ['superseded', d.superseded], ['expired', d.expired], ['targets without submission', d.unmatched_targets], ['no handoff', d.no_handoff],
-			['records lost', d.dropped]].filter(x => x[1]).map(x => `${x[0]} ${CW.num(x[1])}`).join(', ') || 'nothing']]));
+	const d = CW.index('diagnosis', 'plan_hop').get(plan),
+		c = CW.rows('composition').find(x => x.plan_hop === plan);
+	if (!d) return null;
+	const waits = c ? Math.max(1, c.queue / c.n) : 1,
+		works = c ? Math.max(1, c.work / Math.max(1, c.ended)) : 1;
+	const said = {
+		backlog:
+			'the queue grows: what waits in the last third is more than the threads, and half as much again as in the first third',
+		saturation:
+			'every thread that ever worked here was busy while something waited, ' +
+			`for ${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording`,
+		'lock contention': `${CW.pct(d.futex_ratio)} of the work is waiting for locks`,
+		none: 'no backlog, no saturation, no lock contention',
+	};
+	return h(
+		'div',
+		null,
+		h(
+			'p',
+			null,
+			h('strong', null, d.diagnosis === 'none' ? 'Nothing conspicuous' : d.diagnosis.replaceAll('+', ', ')),
+			': ',
+			d.diagnosis
+				.split('+')
+				.map(x => said[x] ?? x)
+				.join('; '),
+			'.'
+		),
+		c
+			? h(
+					'p',
+					{ class: c.ended < 20 ? 'soft' : null },
+					c.ended < 20
+						? `Queue against work is not judged with ${c.ended} completed samples: 20 are needed.`
+						: waits > works
+							? `A task waits ${(waits / works).toFixed(1)} times as long as it is worked on: ` +
+								'more threads or less work here would shorten it.'
+							: `A task is worked on ${(works / waits).toFixed(1)} times as long as it waits: ` +
+								'its own time counts, not the queue.'
+				)
+			: null,
+		CW.facts([
+			['submitted', `${CW.num(d.submitted)} (${d.submit_rate.toFixed(1)}/s)`],
+			['started', CW.num(d.started)],
+			['completed', `${CW.num(d.completed)} (${d.complete_rate.toFixed(1)}/s)`],
+			['waiting', `${CW.num(d.pending)} at the end, ${CW.num(d.peak_pending)} at most`],
+			['at work', `${CW.num(d.active)} at the end, ${CW.num(d.peak_active)} at most, ${CW.num(d.worker_count)} threads`],
+			['lock waits', `${CW.num(d.futex_waits)}, ${CW.ns(d.futex_wait_ns)}`],
+			[
+				'in doubt',
+				[
+					['duplicate keys', d.duplicate_keys],
+					['superseded', d.superseded],
+					['expired', d.expired],
+					['targets without submission', d.unmatched_targets],
+					['no handoff', d.no_handoff],
+					['records lost', d.dropped],
+				]
+					.filter(x => x[1])
+					.map(x => `${x[0]} ${CW.num(x[1])}`)
+					.join(', ') || 'nothing',
+			],
+		])
+	);
 };
 
 CW.hops.workers = function (plan) {
-	const rows = CW.rows('worker').filter(x => x.plan_hop === plan), end = CW.rows('clock')[0].end;
-	return CW.table([
-		{ title: 'thread', cell: r => CW.threadName(r.utid), sort: r => CW.threadName(r.utid) },
-		{ title: 'tasks', n: true, cell: r => CW.num(r.started), sort: r => r.started },
-		{ title: 'at work', n: true, cell: r => CW.ns(r.work), sort: r => r.work },
-		{ title: 'of the recording', n: true, cell: r => CW.pct(r.work / end), sort: r => r.work },
-		{ title: '', cell: r => h('div', { class: 'mix', style: { width: '180px' } }, h('i', { class: 'c-oncpu', style: { width: 100 * r.work / end + '%' } })) },
-		{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
-	], rows.slice(0, 200));
+	const rows = CW.rows('worker').filter(x => x.plan_hop === plan),
+		end = CW.rows('clock')[0].end;
+	return CW.table(
+		[
+			{ title: 'thread', cell: r => CW.threadName(r.utid), sort: r => CW.threadName(r.utid) },
+			{ title: 'tasks', n: true, cell: r => CW.num(r.started), sort: r => r.started },
+			{ title: 'at work', n: true, cell: r => CW.ns(r.work), sort: r => r.work },
+			{ title: 'of the recording', n: true, cell: r => CW.pct(r.work / end), sort: r => r.work },
+			{
+				title: '',
+				cell: r =>
+					h(
+						'div',
+						{ class: 'mix', style: { width: '180px' } },
+						h('i', { class: 'c-work', style: { width: (100 * r.work) / end + '%' } })
+					),
+			},
+			{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
+		],
+		rows.slice(0, 200)
+	);
 };
 
-CW.hops.reasons = (rows, limit = 12) => CW.table([
-	{ title: 'share', n: true, cell: r => CW.pct(r.share) },
-	{ title: 'time', n: true, cell: r => CW.ns(r.ns), sort: r => r.ns },
-	{ title: 'times', n: true, cell: r => CW.num(r.count), sort: r => r.count },
-	{ title: 'class', cell: r => [h('i', { class: 'dot c-' + CW.classColour(r.class) }), r.class], sort: r => r.class },
-	{ title: 'what', cell: r => code(r.reason), sort: r => r.reason },
-	{ title: 'ended by', cell: r => r.class === 'run queue' || r.class === 'preempted' || r.other_utid === null ? '' : [CW.threadName(r.other_utid), CW.overview.wakerIn(r), r.others > 1 ? ` and ${r.others - 1} more` : ''] },
-], rows.slice().sort((a, b) => b.ns - a.ns).slice(0, limit));
+CW.hops.reasons = (rows, limit = 12) =>
+	CW.table(
+		[
+			{ title: 'share', n: true, cell: r => CW.pct(r.share) },
+			{ title: 'time', n: true, cell: r => CW.ns(r.ns), sort: r => r.ns },
+			{ title: 'times', n: true, cell: r => CW.num(r.count), sort: r => r.count },
+			{
+				title: 'class',
+				nowrap: true,
+				cell: r => [h('i', { class: 'dot c-' + CW.classColour(r.class) }), r.class],
+				sort: r => r.class,
+			},
+			{ title: 'what', cell: r => code(r.reason), sort: r => r.reason },
+			{
+				title: 'ended by',
+				cell: r =>
+					r.class === 'run queue' || r.class === 'preempted' || r.other_utid === null
+						? ''
+						: [CW.threadName(r.other_utid), CW.overview.wakerIn(r), r.others > 1 ? ` and ${r.others - 1} more` : ''],
+			},
+		],
+		rows
+			.slice()
+			.sort((a, b) => b.ns - a.ns)
+			.slice(0, limit)
+	);
 
 CW.classColour = c => ({ 'on CPU': 'oncpu', 'run queue': 'runq', preempted: 'preempted', unknown: 'unknown' })[c] ?? 'blocked';
 
 CW.tab({
-	id: 'hops', title: 'Hops', order: 30, when: () => CW.count('plan') > 0,
+	id: 'hops',
+	title: 'Hops',
+	order: 30,
+	when: () => CW.count('plan') > 0,
 	render(root) {
 		const plans = CW.rows('plan');
 		if (plans.length > 2)
-			root.append(h('p', null, 'Hops: ', plans.map((p, i) => [i ? ', ' : '', h('button', { type: 'button', onclick: () => document.getElementById('hop-' + p.plan_hop).scrollIntoView() }, `${p.plan_hop} ${CW.hopName(p.plan_hop)}`)])));
+			root.append(
+				h(
+					'p',
+					null,
+					'Hops: ',
+					plans.map((p, i) => [
+						i ? ', ' : '',
+						h(
+							'button',
+							{ type: 'button', onclick: () => document.getElementById('hop-' + p.plan_hop).scrollIntoView() },
+							`${p.plan_hop} ${CW.hopName(p.plan_hop)}`
+						),
+					])
+				)
+			);
 		for (const p of plans)
-			root.append(h('section', { class: 'panel', id: 'hop-' + p.plan_hop }, h('h2', null, `${p.plan_hop} `, code(CW.hopName(p.plan_hop))), CW.hops.diagnosis(p.plan_hop),
-				h('h3', null, 'Latency of the chosen chains'), CW.hops.latency(p.plan_hop),
-				h('h3', null, 'Queue, threads at work and throughput over the whole recording'), CW.hops.overTime(p.plan_hop),
-				h('h3', null, 'Where the work goes'), CW.hops.reasons(CW.rows('hop_reason').filter(r => r.plan_hop === p.plan_hop)),
-				h('h3', null, 'Threads'), CW.hops.workers(p.plan_hop)));
+			root.append(
+				h(
+					'section',
+					{ class: 'panel', id: 'hop-' + p.plan_hop },
+					h('h2', null, `${p.plan_hop} `, code(CW.hopName(p.plan_hop))),
+					CW.hops.diagnosis(p.plan_hop),
+					h('h3', null, 'Latency of the chosen chains'),
+					CW.hops.latency(p.plan_hop),
+					h('h3', null, 'Queue, threads at work and throughput over the whole recording'),
+					CW.hops.overTime(p.plan_hop),
+					h('h3', null, 'Where the work goes'),
+					CW.hops.reasons(CW.rows('hop_reason').filter(r => r.plan_hop === p.plan_hop)),
+					h('h3', null, 'Threads'),
+					CW.hops.workers(p.plan_hop)
+				)
+			);
 	},
 });

@@ -142,7 +142,7 @@ FROM picked_call k JOIN slice s USING(slice_id), start ORDER BY s.ts;
 CREATE TEMP VIEW page_plan AS SELECT * FROM hop_count ORDER BY plan_hop;
 CREATE TEMP VIEW page_latency AS SELECT * FROM latency;
 CREATE TEMP VIEW page_composition AS
-SELECT e.plan_hop, count(*) AS n, sum(e.dst_ts - e.src_ts) AS queue, sum(h.end_ts - e.dst_ts) AS work,
+SELECT e.plan_hop, count(*) AS n, sum(e.dst_ts - e.src_ts) AS queue, sum(h.end_ts - e.dst_ts) AS work, count(h.end_ts) AS ended,
 	sum(h.oncpu_ns) AS oncpu, sum(h.blocked_ns) AS blocked, sum(h.runq_ns) AS runq, sum(h.preempted_ns) AS preempted,
 	sum(h.unknown_ns) AS unknown, count(DISTINCT e.dst_utid) AS threads
 FROM item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id) GROUP BY e.plan_hop;

@@ -6,20 +6,43 @@ CW.functions = { open: null };
 
 CW.functions.returns = function (probe) {
 	const rows = CW.rows('return').filter(r => r.probe === probe && (r.ret !== null || r.no_return !== 'not probed'));
-	return rows.length ? CW.table([{ title: 'returned', cell: r => r.ret !== null ? code(r.ret) : `no return: ${r.no_return}` }, { title: 'calls', n: true, cell: r => CW.num(r.n), sort: r => r.n },
-		{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest }], rows) : h('p', { class: 'soft' }, 'Its returns were not recorded.');
+	return rows.length
+		? CW.table(
+				[
+					{ title: 'returned', cell: r => (r.ret !== null ? code(r.ret) : `no return: ${r.no_return}`) },
+					{ title: 'calls', n: true, cell: r => CW.num(r.n), sort: r => r.n },
+					{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
+				],
+				rows
+			)
+		: h('p', { class: 'soft' }, 'Its returns were not recorded.');
 };
 
 CW.functions.calls = function (probe, chosen) {
-	const rows = CW.rows('call').filter(c => c.probe === probe).sort((a, b) => (b.dur ?? -1) - (a.dur ?? -1));
-	if (!rows.length)
-		return null;
+	const rows = CW.rows('call')
+		.filter(c => c.probe === probe)
+		.sort((a, b) => (b.dur ?? -1) - (a.dur ?? -1));
+	if (!rows.length) return null;
 	const detail = h('div', { id: 'call' });
 	const show = c => {
 		const area = h('div');
-		detail.replaceChildren(h('h3', null, `Call ${c.slice} in ${CW.threadName(c.utid)}`), h('div', { class: 'details' },
-		CW.facts([['began', `${CW.ns(c.ts)} after the start, ${CW.wall(c.ts)}`], ['took', CW.ns(c.dur)], ...CW.stateNames.map(s => [CW.label[s], c[s] === null ? null : CW.ns(c[s])]),
-			['returned', code(c.ret ?? c.no_return ?? '')], ['arguments', code(c.args)], ['nested in', c.parent === null ? null : `call ${c.parent}`]]), CW.stack(c.stack)), area);
+		detail.replaceChildren(
+			h('h3', null, `Call ${c.slice} in ${CW.threadName(c.utid)}`),
+			h(
+				'div',
+				{ class: 'details' },
+				CW.facts([
+					['began', `${CW.ns(c.ts)} after the start, ${CW.wall(c.ts)}`],
+					['took', CW.ns(c.dur)],
+					...CW.stateNames.map(s => [CW.label[s], c[s] === null ? null : CW.ns(c[s])]),
+					['returned', code(c.ret ?? c.no_return ?? '')],
+					['arguments', code(c.args)],
+					['nested in', c.parent === null ? null : `call ${c.parent}`],
+				]),
+				CW.stack(c.stack)
+			),
+			area
+		);
 		if (c.dur !== null && CW.states(c.utid, c.ts, c.ts + c.dur).length) {
 			CW.waterfall(area, CW.callAsChain(c));
 			CW.keys = e => CW.waterfall.key(e);
@@ -28,34 +51,110 @@ CW.functions.calls = function (probe, chosen) {
 	/* Drawn when it is in the page, as its width is needed. */
 	const first = rows.find(c => String(c.slice) === chosen) ?? rows[0];
 	requestAnimationFrame(() => detail.isConnected && show(first));
-	return h('div', null, h('h3', null, 'Slowest calls'), CW.table([
-		{ title: 'call', cell: c => h('button', { type: 'button', onclick: () => show(c) }, '#' + c.slice) }, { title: 'began', n: true, cell: c => CW.about(c.ts), sort: c => c.ts },
-		{ title: 'took', n: true, cell: c => CW.ns(c.dur), sort: c => c.dur }, { title: 'where', cell: c => c.oncpu === null ? '' : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: c[s] }))) },
-		{ title: 'thread', cell: c => CW.threadName(c.utid), sort: c => CW.threadName(c.utid) }, { title: 'returned', cell: c => code(c.ret ?? c.no_return ?? '') }], rows.slice(0, 25)), detail);
+	return h(
+		'div',
+		null,
+		h('h3', null, 'Slowest calls'),
+		CW.table(
+			[
+				{ title: 'call', cell: c => h('button', { type: 'button', onclick: () => show(c) }, '#' + c.slice) },
+				{ title: 'began', n: true, cell: c => CW.about(c.ts), sort: c => c.ts },
+				{ title: 'took', n: true, cell: c => CW.ns(c.dur), sort: c => c.dur },
+				{
+					title: 'where',
+					cell: c =>
+						c.oncpu === null ? '' : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: c[s] }))),
+				},
+				{ title: 'thread', cell: c => CW.threadName(c.utid), sort: c => CW.threadName(c.utid) },
+				{ title: 'returned', cell: c => code(c.ret ?? c.no_return ?? '') },
+			],
+			rows.slice(0, 25)
+		),
+		detail
+	);
 };
 
 CW.tab({
-	id: 'functions', title: 'Functions', order: 50, when: () => CW.count('function') > 0,
+	id: 'functions',
+	title: 'Functions',
+	order: 50,
+	when: () => CW.count('function') > 0,
 	render(root, rest) {
-		const rows = CW.rows('function'), box = h('div');
+		const rows = CW.rows('function'),
+			box = h('div');
 		const open = (probe, chosen) => {
-			const f = rows.find(r => r.probe === probe), stacks = CW.rows('call_stack').filter(s => s.probe === probe && s.stack !== null);
+			const f = rows.find(r => r.probe === probe),
+				stacks = CW.rows('call_stack').filter(s => s.probe === probe && s.stack !== null);
 			const histogram = CW.rows('histogram').filter(r => r.part === 'call' && r.plan_hop === probe);
 			/* Of a recursive function the times of outer calls hold those of inner ones. */
 			const recursive = stacks.some(s => CW.frames(s.stack).filter(x => x.function === CW.probeName(probe)).length > 1);
-			const byTime = f.sum !== null && !recursive, reasons = CW.rows('function_reason').filter(r => r.probe_id === probe);
-			box.replaceChildren(h('h2', null, code(CW.probeName(probe))), h('section', { class: 'panel' }, histogram.length ? [h('h3', null, 'Durations'), CW.hops.histogram(histogram, 'oncpu', f.n)] : null,
-				reasons.length ? [h('h3', null, 'Where the time goes'), CW.hops.reasons(reasons)] : null, h('h3', null, 'Return values'), CW.functions.returns(probe), CW.functions.calls(probe, chosen)),
-			h('section', { class: 'panel' }, h('h3', null, byTime ? 'Where it is called from, by time' : 'Where it is called from, by calls'),
-				CW.flame(stacks.map(s => ({ frames: CW.frames(s.stack).map(CW.frameName).reverse(), value: byTime ? s.ns : s.n, n: s.n })), byTime ? CW.ns : v => `${CW.num(v)} calls`)));
+			const byTime = f.sum !== null && !recursive,
+				reasons = CW.rows('function_reason').filter(r => r.probe_id === probe);
+			box.replaceChildren(
+				h('h2', null, code(CW.probeName(probe))),
+				h(
+					'section',
+					{ class: 'panel' },
+					histogram.length ? [h('h3', null, 'Durations'), CW.hops.histogram(histogram, 'work', f.n)] : null,
+					reasons.length ? [h('h3', null, 'Where the time goes'), CW.hops.reasons(reasons)] : null,
+					h('h3', null, 'Return values'),
+					CW.functions.returns(probe),
+					CW.functions.calls(probe, chosen)
+				),
+				h(
+					'section',
+					{ class: 'panel' },
+					h('h3', null, byTime ? 'Where it is called from, by time' : 'Where it is called from, by calls'),
+					CW.flame(
+						stacks.map(s => ({
+							frames: CW.frames(s.stack).map(CW.frameName).reverse(),
+							value: byTime ? s.ns : s.n,
+							n: s.n,
+						})),
+						byTime ? CW.ns : v => `${CW.num(v)} calls`
+					)
+				)
+			);
 		};
 		const call = CW.rows('call').find(c => String(c.slice) === rest);
-		root.append(h('section', { class: 'panel' }, h('p', { class: 'soft' }, 'Over the whole capture. Time in a nested call of a probed function counts for both.'), CW.table([
-			{ title: 'function', cell: r => h('button', { type: 'button', class: 'mono', onclick: () => open(r.probe) }, CW.probeName(r.probe)), sort: r => CW.probeName(r.probe) },
-			{ title: 'calls', n: true, cell: r => CW.num(r.calls), sort: r => r.calls }, { title: 'time', n: true, cell: r => CW.ns(r.sum), sort: r => r.sum }, { title: 'average', n: true, cell: r => CW.ns(r.avg), sort: r => r.avg },
-			{ title: 'P50', n: true, cell: r => CW.ns(r.p50), sort: r => r.p50 }, { title: 'P95', n: true, cell: r => CW.percentile(r.p95, r.n, 20), sort: r => r.p95 },
-			{ title: 'P99', n: true, cell: r => CW.percentile(r.p99, r.n, 100), sort: r => r.p99 }, { title: 'maximum', n: true, cell: r => CW.ns(r.max), sort: r => r.max },
-			{ title: 'where', cell: r => r.oncpu === null ? '' : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))) }], rows.slice().sort((a, b) => (b.sum ?? b.calls) - (a.sum ?? a.calls)))), CW.legend(CW.stateNames), box);
+		root.append(
+			h(
+				'section',
+				{ class: 'panel' },
+				h('p', { class: 'soft' }, 'Over the whole capture. Time in a nested call of a probed function counts for both.'),
+				CW.table(
+					[
+						{
+							title: 'function',
+							cell: r =>
+								h(
+									'button',
+									{ type: 'button', class: 'mono', onclick: () => open(r.probe) },
+									CW.probeName(r.probe)
+								),
+							sort: r => CW.probeName(r.probe),
+						},
+						{ title: 'calls', n: true, cell: r => CW.num(r.calls), sort: r => r.calls },
+						{ title: 'time', n: true, cell: r => CW.ns(r.sum), sort: r => r.sum },
+						{ title: 'average', n: true, cell: r => CW.ns(r.avg), sort: r => r.avg },
+						{ title: 'P50', n: true, cell: r => CW.ns(r.p50), sort: r => r.p50 },
+						{ title: 'P95', n: true, cell: r => CW.percentile(r.p95, r.n, 20), sort: r => r.p95 },
+						{ title: 'P99', n: true, cell: r => CW.percentile(r.p99, r.n, 100), sort: r => r.p99 },
+						{ title: 'maximum', n: true, cell: r => CW.ns(r.max), sort: r => r.max },
+						{
+							title: 'where',
+							cell: r =>
+								r.oncpu === null
+									? ''
+									: CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))),
+						},
+					],
+					rows.slice().sort((a, b) => (b.sum ?? b.calls) - (a.sum ?? a.calls))
+				)
+			),
+			CW.legend(CW.stateNames),
+			box
+		);
 		open(call ? call.probe : rows.slice().sort((a, b) => (b.sum ?? b.calls) - (a.sum ?? a.calls))[0].probe, rest);
 	},
 });

@@ -65,7 +65,17 @@ for name in pool lock complex evil; do
 	expect "$name: addresses of the network" "$(grep -ciE '(src|href)="?https?:' "$tmp/$name.html")" 0
 	[ -z "${SHOTS:-}" ] || mkdir -p "$SHOTS/$name"
 done
-browser pool submit_storage_task write_result clock_nanosleep 'All 4 threads'
+# The answer names the largest part of the time; which one that is depends on what else the machine does.
+largest=$(query pool "SELECT source || ' ' || target || ' ' || kind || ' ' || threads FROM (
+	SELECT source, target, 'queue' AS kind, sum(queue_ns) AS ns, count(DISTINCT target_utid) AS threads FROM hop GROUP BY 1, 2
+	UNION ALL SELECT source, target, 'blocked', sum(blocked_ns), 0 FROM hop GROUP BY 1, 2
+	UNION ALL SELECT source, target, 'run', sum(runq_ns), 0 FROM hop GROUP BY 1, 2) ORDER BY ns DESC LIMIT 1")
+read -r source target kind threads <<<"$largest"
+if [ "$kind" = queue ]; then
+	browser pool "$source" "$target" clock_nanosleep "All $threads threads" "they can do"
+else
+	browser pool "$target" "$kind"
+fi
 browser lock function_to_trace 'futex wait' release_shared_resource
 browser complex persist_result 'futex wait' commit_storage
 browser evil
