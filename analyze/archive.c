@@ -353,12 +353,10 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Copy a capture and add the programs, libraries and debug files of the modules that its "
-	"stacks "
-	"show, so that source lines and inlined functions are there on every machine. Run it where "
-	"those files are: on the recorded host, or elsewhere with --debug-dir, --sysroot or "
-	"--debuginfod. Only files with the right build id are taken. A capture that has all of "
-	"them is "
-	"copied as it is."
+	"stacks show, so that source lines and inlined functions are there on every machine. Run "
+	"it where those files are: on the recorded host, or elsewhere with --debug-dir, --sysroot "
+	"or --debuginfod. Only files with the right build id are taken. A capture that has all of "
+	"them is copied as it is."
 	"\vExamples:\n"
 	"  callweave-analyze archive trace.cwc -o whole.cwc\n"
 	"  callweave-analyze archive trace.cwc -o trace.cwc --debug-dir /srv/debug\n"

@@ -31,11 +31,10 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Compare two captures: for chains of the same hops, and for functions, what changed in "
-	"each "
-	"hop, the most first. A change is named when it could not be chance: all comparisons "
+	"each hop, the most first. A change is named when it could not be chance: all comparisons "
 	"together raise a false alarm in at most 5 of 100 pairs of captures of the same load. "
-	"Blocks "
-	"of time are compared, since tasks in one queue do not wait independently of each other."
+	"Blocks of time are compared, since tasks in one queue do not wait independently of each "
+	"other."
 	"\vExamples:\n"
 	"  callweave-analyze diff before.cwc after.cwc\n"
 	"  callweave-analyze diff before.cwc after.cwc --format html -o diff.html\n"

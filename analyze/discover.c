@@ -289,11 +289,10 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Find out who hands work to FUNCTION: which thread woke its thread "
-	"before each call, and what "
-	"it was doing. FUNCTION must have been recorded. Functions that may be the source are best "
-	"recorded, "
-	"too: stacks of wakers lack the caller of a libc function that keeps no frame pointer."
+	"Find out who hands work to FUNCTION: which thread woke its thread before each call, and "
+	"what it was doing. FUNCTION must have been recorded. Functions that may be the source "
+	"are best recorded, too: stacks of wakers lack the caller of a libc function that keeps "
+	"no frame pointer."
 	"\vExamples:\n"
 	"  callweave-record -p 1234 --duration 5 write_result -o trace.cwc\n"
 	"  callweave-analyze discover trace.cwc write_result\n"

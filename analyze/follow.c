@@ -403,9 +403,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Show chains and calls as they end, and a summary when the recorder stops. CAPTURE is '-' "
-	"for "
-	"standard input, or a file that callweave-record is writing. Memory stays bounded however "
-	"long that takes. Ctrl-C ends it with the summary."
+	"for standard input, or a file that callweave-record is writing. Memory stays bounded "
+	"however long that takes. Ctrl-C ends it with the summary."
 	"\vExamples:\n"
 	"  callweave-record -p 1234 -o - work | callweave-analyze follow -\n"
 	"  callweave-record -p 1234 -o - work | callweave-analyze follow - --min-total-ms 100\n"

@@ -153,9 +153,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Show for each module that stacks show how much of it has names and source lines, which "
-	"file "
-	"served names, lines and unwind information, and what was tried and why it did not serve. "
-	"A file with another build id than the one that ran is never used."
+	"file served names, lines and unwind information, and what was tried and why it did not "
+	"serve. A file with another build id than the one that ran is never used."
 	"\vExamples:\n"
 	"  callweave-analyze modules trace.cwc\n"
 	"  callweave-analyze modules trace.cwc --debug-dir /srv/debug --sysroot /srv/image\n"

@@ -401,10 +401,9 @@ int cw_suggest_print(sqlite3 *db, enum cw_format format, FILE *out)
  */
 
 static const char doc[] =
-	"Find handoffs among the recorded functions: an argument of one whose value another thread "
-	"passes to another function next. Record all functions that may take part, such as those "
-	"of a "
-	"queue and of its workers."
+	"Find handoffs among the recorded functions: an argument of one whose value another "
+	"thread passes to another function next. Record all functions that may take part, such as "
+	"those of a queue and of its workers."
 	"\vExamples:\n"
 	"  callweave-record -p 1234 --duration 5 -o trace.cwc submit_task run_task queue_put\n"
 	"  callweave-analyze suggest trace.cwc\n"

@@ -156,8 +156,7 @@ static void at_end(struct cw_reader *r)
 	else if (!r->saw_end)
 		add_problem(r, r->offset, true,
 			    "the capture has no end record: the recorder was killed, or the file "
-			    "was cut "
-			    "between two frames");
+			    "was cut between two frames");
 	else if (!r->saw_table)
 		add_problem(r, r->offset, false,
 			    "the seek table is missing: the file was cut behind its last record");
