@@ -101,7 +101,7 @@ struct cw_rec {
 
 #define CW_FIELDS_LOST(R, F, A, S, B, V) \
 	F(R, u32, kind, "record type of the lost events") \
-	F(R, u32, reason, "1 ring full, 2 probe missed (the kernel skipped it), 3 recorder overload, 4 deleted, 5 probe detached (it was hit too often)") \
+	F(R, u32, reason, "1 ring full, 2 probe missed (the kernel skipped it), 3 recorder overload, 4 deleted, 5 probe detached (hit too often, or its file is written to)") \
 	F(R, u64, count, "how many; at least 1, but for reason 5 0: nobody counts") \
 	F(R, u64, end_ts, "last moment of the loss, ns; ts is the first; for reason 5 the greatest number: up to the end") \
 	F(R, u32, probe, "number plus 1 of the probe that alone is meant; 0 all") \

@@ -56,7 +56,7 @@ void cw_closing_line(const char *path, const struct cw_losses *l, const struct c
 	if (!any)
 		fprintf(stderr, ", none lost");
 	if (cw_losses_ndetached(l))
-		fprintf(stderr, "; %zu functions detached by --max-rate", cw_losses_ndetached(l));
+		fprintf(stderr, "; %zu functions detached", cw_losses_ndetached(l));
 	fprintf(stderr, "; %.1f KiB", st->bytes / 1024.0);
 	if (st->payload_bytes)
 		fprintf(stderr, ", %.1f of them symbols", st->payload_bytes / 1024.0);

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "drain.h"
 #include "maxrate.h"
+#include "overwrite.h"
 #include "resolve.h"
 #include "ringpos.h"
 #include "rotate.h"
@@ -295,6 +296,8 @@ static int periodic(struct cw_drain *d, uint64_t now, char *err)
 	int rc = cw_maxrate_poll(d->s.probes, d->s.losses, d->s.points, d->s.segments->o->max_rate,
 				 d->s.warn);
 
+	if (!rc)
+		rc = cw_overwrite_poll(d->s.probes, d->s.losses, d->s.points, d->s.warn);
 	if (!rc && now >= d->next_poll) {
 		d->next_poll = now + POLL_NS;
 		rc = cw_losses_poll(d->s.losses);

@@ -20,6 +20,7 @@
 #include "interrupt.h"
 #include "modules.h"
 #include "options.h"
+#include "overwrite.h"
 #include "points.h"
 #include "privilege.h"
 #include "probes.h"
@@ -135,6 +136,7 @@ static int step_attach(struct recording *r)
 		cw_probes_want(r->probes, r->target.procs[i].pid);
 	if (r->target.by_file)
 		cw_target_scan(&r->target, want_pid, r->probes);
+	cw_overwrite_watch(&r->points);
 	rc = cw_probes_attach(r->probes, &r->target, &r->points, warn, r->err);
 	if (!rc) {
 		rc = cw_probes_seed(r->probes);

@@ -31,8 +31,11 @@ static const struct cw_elf_file *keep_file(struct cw_points *p, const struct cw_
 	f = p->nfiles < CW_MAX_POINT_FILES ? calloc(1, sizeof(*f)) : NULL;
 	if (!f)
 		return NULL;
-	*f = (struct cw_elf_file){fcntl(from->fd, F_DUPFD_CLOEXEC, 3), strdup(from->path),
-				  from->dev, from->ino, cw_runtime_forbids_returns(from->fd)};
+	*f = (struct cw_elf_file){.fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3),
+				  .path = strdup(from->path),
+				  .dev = from->dev,
+				  .ino = from->ino,
+				  .no_returns = cw_runtime_forbids_returns(from->fd)};
 	p->files[p->nfiles++] = f;
 	return f->path ? f : NULL;
 }

@@ -31,15 +31,15 @@ struct cw_probes {
 	bool multi;
 	bool cookies; /* 5.15: probes carry a number */
 	unsigned int cpus;
-	int fds[MAX_LINKS * 4]; /* uprobe_multi links */
-	size_t nfds;
-	struct bpf_link **links; /* all others, but those of points that can be detached alone */
+	int fds[CW_MAX_POINT_FILES]
+	       [2];              /* uprobe_multi links of files, entries and returns; 0 none */
+	struct bpf_link **links; /* of tracepoints */
 	size_t nlinks;
 	struct own_links {
 		int fd[2]; /* uprobe_multi links, entry and return; 0 none */
 		struct bpf_link *link[2];
 		bool gone;
-	} * own; /* of each point, where one can be detached alone; else NULL */
+	} * own; /* of each point; links only where points do not share those of their file */
 	size_t nown;
 	uint32_t hot; /* points that had too many hits and were seen */
 };
@@ -230,12 +230,10 @@ int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const str
 		return -ENOMEM;
 	pr->cpus = libbpf_num_possible_cpus();
 	pr->multi = cw_has_uprobe_multi();
-	pr->links = calloc(MAX_LINKS + 2 * p->n, sizeof(*pr->links));
-	if (o->max_rate) {
-		pr->own = calloc(p->n ? p->n : 1, sizeof(*pr->own));
-		pr->nown = p->n;
-	}
-	rc = !pr->links || (o->max_rate && !pr->own) ? -ENOMEM : cw_check_privilege(pr->multi, err);
+	pr->links = calloc(MAX_LINKS, sizeof(*pr->links));
+	pr->own = calloc(p->n ? p->n : 1, sizeof(*pr->own));
+	pr->nown = p->n;
+	rc = pr->links && pr->own ? cw_check_privilege(pr->multi, err) : -ENOMEM;
 	if (!rc) {
 		pr->skel = callweave_bpf__open();
 		rc = pr->skel ? configure(pr, o, t, p, err) : -errno;
@@ -307,9 +305,10 @@ static void attach_tracepoints(struct cw_probes *pr, void (*warn)(const char *te
 }
 
 /* All points of one file with one link. */
-static int attach_file_multi(struct cw_probes *pr, const struct cw_elf_file *f,
-			     const struct cw_points *p, bool ret, pid_t pid)
+static int attach_file_multi(struct cw_probes *pr, size_t file, const struct cw_points *p, bool ret,
+			     pid_t pid)
 {
+	const struct cw_elf_file *f = p->files[file];
 	uint64_t *offsets = calloc(p->n, sizeof(*offsets)),
 		 *cookies = calloc(p->n, sizeof(*cookies));
 	struct bpf_program *prog =
@@ -328,7 +327,7 @@ static int attach_file_multi(struct cw_probes *pr, const struct cw_elf_file *f,
 	free(offsets);
 	free(cookies);
 	if (n && fd >= 0)
-		pr->fds[pr->nfds++] = fd;
+		pr->fds[file][ret] = fd;
 	return fd < 0 ? fd : 0;
 }
 
@@ -364,10 +363,8 @@ static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->at[i].file->fd);
 	link = bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path, p->at[i].at.placed,
 					       &opts);
-	if (!link || !pr->own)
-		return keep_link(pr, link);
 	pr->own[i].link[ret] = link;
-	return 0;
+	return link ? 0 : -errno;
 }
 
 static int attach_files(struct cw_probes *pr, const struct cw_points *p, pid_t pid, char *err)
@@ -376,9 +373,9 @@ static int attach_files(struct cw_probes *pr, const struct cw_points *p, pid_t p
 	int rc = 0;
 
 	for (i = 0; !rc && i < p->nfiles; i++) {
-		rc = attach_file_multi(pr, p->files[i], p, true, pid);
+		rc = attach_file_multi(pr, i, p, true, pid);
 		if (!rc)
-			rc = attach_file_multi(pr, p->files[i], p, false, pid);
+			rc = attach_file_multi(pr, i, p, false, pid);
 		if (rc)
 			snprintf(err, CW_ERR, "cannot probe functions of %s: %s", p->files[i]->path,
 				 strerror(-rc));
@@ -391,7 +388,7 @@ static int attach_functions(struct cw_probes *pr, const struct cw_points *p, pid
 	size_t i;
 	int rc = 0;
 
-	if (pr->multi && !pr->own)
+	if (pr->multi && !pr->skel->rodata->cfg.max_rate)
 		return attach_files(pr, p, pid, err);
 	for (i = 0; !rc && i < p->n; i++) {
 		rc = p->at[i].ret ? attach_single(pr, p, i, true, pid) : 0;
@@ -527,6 +524,32 @@ static void detach_own(struct own_links *own)
 		bpf_link__destroy(own->link[ret]);
 	}
 	memset(own, 0, sizeof(*own));
+	own->gone = true;
+}
+
+static void detach_files(int fds[2])
+{
+	for (int ret = 0; ret < 2; ret++) {
+		if (fds[ret])
+			close(fds[ret]);
+		fds[ret] = 0;
+	}
+}
+
+bool cw_probes_detach_point(struct cw_probes *pr, size_t point)
+{
+	if (pr->own[point].gone)
+		return false;
+	detach_own(&pr->own[point]);
+	return true;
+}
+
+void cw_probes_detach_file(struct cw_probes *pr, const struct cw_points *p,
+			   const struct cw_elf_file *f)
+{
+	for (size_t i = 0; i < p->nfiles; i++)
+		if (p->files[i] == f)
+			detach_files(pr->fds[i]);
 }
 
 bool cw_probes_take_hot(struct cw_probes *pr, struct cw_hot_probe *out)
@@ -534,14 +557,13 @@ bool cw_probes_take_hot(struct cw_probes *pr, struct cw_hot_probe *out)
 	struct cw_rate r;
 	uint32_t i;
 
-	if (!pr->own || pr->skel->bss->cw_too_hot == pr->hot)
+	if (pr->skel->bss->cw_too_hot == pr->hot)
 		return false;
 	for (i = 0; i < pr->nown; i++) {
 		if (pr->own[i].gone ||
 		    bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.probe_rates), &i, &r) || !r.off)
 			continue;
 		detach_own(&pr->own[i]);
-		pr->own[i].gone = true;
 		*out = (struct cw_hot_probe){.probe = i, .hits = r.count};
 		/* Nobody is silent any more: what moved the moment to and fro is over. */
 		bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.probe_rates), &i, &r);
@@ -556,8 +578,8 @@ bool cw_probes_take_hot(struct cw_probes *pr, struct cw_hot_probe *out)
 
 void cw_probes_detach(struct cw_probes *pr)
 {
-	while (pr->nfds)
-		close(pr->fds[--pr->nfds]);
+	for (size_t i = 0; i < CW_MAX_POINT_FILES; i++)
+		detach_files(pr->fds[i]);
 	while (pr->nown)
 		detach_own(&pr->own[--pr->nown]);
 	while (pr->nlinks)

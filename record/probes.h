@@ -50,6 +50,14 @@ struct cw_hot_probe {
  */
 bool cw_probes_take_hot(struct cw_probes *pr, struct cw_hot_probe *out);
 
+/*
+ * Detach a point, as far as it has links of its own; false when it was detached before. Those that
+ * share links with all others of their file are detached with them.
+ */
+bool cw_probes_detach_point(struct cw_probes *pr, size_t point);
+void cw_probes_detach_file(struct cw_probes *pr, const struct cw_points *p,
+			   const struct cw_elf_file *f);
+
 /* No event is recorded from now on; one that is being recorded may still come. */
 void cw_probes_stop(struct cw_probes *pr);
 

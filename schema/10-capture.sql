@@ -23,7 +23,7 @@ CREATE TABLE loss(
 	cpu INTEGER,
 	-- 'ring full', 'probe missed', 'overload', 'deleted', 'damaged file', 'late', 'contradiction'
 	-- (nobody counted it, but the events do not fit together), 'detached: FUNCTION' (of this
-	-- function alone: it was called more often than --max-rate), 'unknown'.
+	-- function alone: it was called more often than --max-rate, or its file overwritten), 'unknown'.
 	reason TEXT NOT NULL,
 	-- How many records; NULL unknown.
 	count INTEGER

@@ -18,16 +18,16 @@ run() { # NAME FILE OPTIONS...
 	name=$1 file=$2
 	shift 2
 	rm -f "$STORM_COUNTS"
-	record_exec "$name" storm_test --hot 1 --ms 1500 --rate 300 --code 0 -- "$@"
+	record_exec "$name" storm_test --hot 1 --ms 1500 --rate 100 --code 0 -- "$@"
 	expect "$name: calls of calm" "$(value "SELECT count(*) FROM call WHERE function = 'calm'")" "$(count_of 0)"
 	expect "$name: calls of calm with their durations" \
 		"$(value "SELECT count(*) FROM call WHERE function = 'calm' AND dur IS NOT NULL AND no_return IS NULL")" \
 		"$(count_of 0)"
 	recorded=$(value "SELECT count(*) FROM call WHERE function = 'hot'")
-	expect "$name: one sentence for it" "$(grep -c 'max-rate' "$tmp/$name.log")" 2 # with the closing line
-	grep -qE 'warning: hot is called about [0-9]{4,8} times a second, more than --max-rate 2000: detached it' \
+	expect "$name: one sentence for it" "$(grep -c 'max-rate' "$tmp/$name.log")" 1
+	grep -qE 'warning: hot is called about [0-9]{3,8} times a second, more than --max-rate 500: detached it' \
 		"$tmp/$name.log" || fail "$name: the screen does not say it: $(cat "$tmp/$name.log")"
-	grep -qE 'none lost; 1 functions? detached by --max-rate' "$tmp/$name.log" ||
+	grep -qE 'none lost; 1 functions? detached;' "$tmp/$name.log" ||
 		fail "$name: the closing line does not say it: $(cat "$tmp/$name.log")"
 	expect "$name: the capture says it" \
 		"$(value "SELECT group_concat(kind || ' ' || reason || ' ' || coalesce(count, 'unknown')) FROM loss WHERE reason LIKE 'detached%'")" \
@@ -42,9 +42,9 @@ run() { # NAME FILE OPTIONS...
 	expect "$name: calls of calm in doubt" "$(value "SELECT count(*) FROM call c WHERE function = 'calm' AND touched_by_loss
 		AND NOT EXISTS (SELECT 1 FROM loss l WHERE l.reason NOT LIKE 'detached%' AND l.ts <= c.ts + c.dur AND l.end_ts >= c.ts)")" 0
 }
-run one one.cwc --max-rate 2000 --time calm hot
-at_most "calls of hot recorded" "$recorded" 2000
-at_least "calls of hot recorded" "$recorded" 1900
+run one one.cwc --max-rate 500 --time calm hot
+at_most "calls of hot recorded" "$recorded" 500
+at_least "calls of hot recorded" "$recorded" 450
 # It runs at full speed again: its probe would have let it do a small part of this.
 at_least "calls of hot that the program made" "$(count_of 1)" $((10000000 / slow))
 made=$(count_of 1)
@@ -52,15 +52,15 @@ made=$(count_of 1)
 # Without the limit all is as before, and with one that is not reached.
 name=all file=all.cwc
 rm -f "$STORM_COUNTS"
-record_exec all storm_test --ms 700 --rate 300 -- --max-rate 1000 --time calm hot
+record_exec all storm_test --ms 700 --rate 100 -- --max-rate 1000 --time calm hot
 expect "no limit reached: calls of calm" "$(value "SELECT count(*) FROM call WHERE function = 'calm'")" "$(count_of 0)"
 expect "no limit reached: losses" "$(value "SELECT count(*) FROM loss WHERE reason <> 'contradiction'")" 0
 grep -q 'max-rate' "$tmp/all.log" && fail "a limit was said to be passed: $(cat "$tmp/all.log")"
 
 # A recording in several files says it in each of them, and they open as one.
-run parts parts.0001.cwc --max-rate 2000 --time --max-size 64K --rotate 100 calm hot
+run parts parts.0001.cwc --max-rate 500 --time --max-size 64K --rotate 100 calm hot
 parts=$(find "$tmp" -name 'parts.0*.cwc' | wc -l)
-at_least "files of one recording" "$parts" 3
+at_least "files of one recording" "$parts" 2
 last=$(find "$tmp" -name 'parts.0*.cwc' | sort | tail -n 1)
 mkdir "$tmp/alone"
 cp "$last" "$tmp/alone/last.cwc"
@@ -69,10 +69,10 @@ expect "the last file says it, too" "$(value "SELECT reason FROM loss WHERE reas
 
 # Handoffs: what a function that was let go handed over is not guessed.
 name=hops file=hops.cwc
-record_exec hops queue_bench --rate 3000 --work-us 5 --seconds 1 -- --max-rate 1500 \
+record_exec hops queue_bench --rate 3000 --work-us 5 --seconds 1 -- --max-rate 300 \
 	--async-hop submit_item,2,handle_item,1 handle_item
 expect "handoffs: functions detached" "$(value "SELECT count(*) FROM loss WHERE reason LIKE 'detached%'")" 2
-expect "handoffs: submissions" "$(value "SELECT submitted FROM hop_count")" 1500
-at_least "handoffs: chains that are whole" "$(value "SELECT count(*) FROM chain WHERE complete")" 1400
+expect "handoffs: submissions" "$(value "SELECT submitted FROM hop_count")" 300
+at_least "handoffs: chains that are whole" "$(value "SELECT count(*) FROM chain WHERE complete")" 200
 note "$recorded calls of $made recorded"
 finish
