@@ -19,6 +19,7 @@
 /* Descriptors are a shared resource of the process: probes and rings need some too. */
 #define MAX_OPEN_FILES 1024
 #define OTHER_FILES    256
+#define END_BYTES      8192
 
 struct module {
 	struct cw_module rec; /* without path; ids as in the record */
@@ -116,19 +117,20 @@ static int write_module(struct cw_modtab *t, const struct module *m, uint16_t fl
 
 /*
  * What makes two files the same module. A build-id names the contents: containers carry copies of
- * the same library, and one payload serves them all. Without one, the inode, and mtime in case the
- * inode was used again; without that (never opened) the path.
+ * the same library, and one payload serves them all. Ids are copied, too, so size and version must
+ * be the same. Without one, the inode, and its version in case the inode was used again; without
+ * that (never opened) the path.
  */
-static uint64_t file_key(const struct cw_module *r, const char *path, uint64_t mtime)
+static uint64_t file_key(const struct cw_module *r, const char *path, uint64_t version)
 {
 	uint64_t h = cw_hash(0, r->build_id, sizeof(r->build_id));
 
+	h = cw_hash(h, &version, sizeof(version));
 	if (r->build_id_size && r->file_size)
 		return cw_hash(h, &r->file_size, sizeof(r->file_size));
 	h = cw_hash(h, &r->dev_major, sizeof(r->dev_major));
 	h = cw_hash(h, &r->dev_minor, sizeof(r->dev_minor));
 	h = cw_hash(h, &r->ino, sizeof(r->ino));
-	h = cw_hash(h, &mtime, sizeof(mtime));
 	return r->ino ? h : cw_hash(h, path, strlen(path));
 }
 
@@ -152,9 +154,9 @@ static struct module *new_slot(struct cw_modtab *t)
  * module when that has none and there is room, else closed. -1: none.
  */
 static uint32_t intern(struct cw_modtab *t, struct cw_module *rec, const char *path, int fd,
-		       uint64_t mtime)
+		       uint64_t version)
 {
-	uint64_t key = file_key(rec, path, mtime);
+	uint64_t key = file_key(rec, path, version);
 	uint32_t id = cw_idmap_get(&t->by_file, key);
 	struct module *m;
 
@@ -187,7 +189,19 @@ failed:
 	return 0;
 }
 
-/* Fill in what the file itself says; returns its time of modification, ns. */
+/* Of the end of a file, where its symbols, section headers or their names are. */
+static uint64_t hash_of_end(int fd, off_t size)
+{
+	char end[END_BYTES];
+	ssize_t n = pread(fd, end, sizeof(end), size > END_BYTES ? size - END_BYTES : 0);
+
+	return n > 0 ? cw_hash(0, end, (size_t)n) : 0;
+}
+
+/*
+ * Fill in what the file itself says; returns what tells it from others that say the same: something
+ * of its contents where it has a build-id, else its time of modification, ns.
+ */
 static uint64_t describe_fd(struct cw_module *rec, int fd)
 {
 	struct stat st;
@@ -201,15 +215,17 @@ static uint64_t describe_fd(struct cw_module *rec, int fd)
 	rec->file_size = (uint64_t)st.st_size;
 	size = cw_elf_build_id(fd, rec->build_id);
 	rec->build_id_size = size > 0 ? (uint32_t)size : 0;
+	if (size > 0)
+		return hash_of_end(fd, st.st_size);
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec;
 }
 
 uint32_t cw_modtab_add_fd(struct cw_modtab *t, int fd, const char *path, uint64_t ts)
 {
 	struct cw_module rec = {.h.ts = ts};
-	uint64_t mtime = describe_fd(&rec, fd);
+	uint64_t version = describe_fd(&rec, fd);
 
-	return intern(t, &rec, path, fcntl(fd, F_DUPFD_CLOEXEC, 3), mtime);
+	return intern(t, &rec, path, fcntl(fd, F_DUPFD_CLOEXEC, 3), version);
 }
 
 uint32_t cw_modtab_add_named(struct cw_modtab *t, const char *name, uint64_t ts)
@@ -259,14 +275,14 @@ uint32_t cw_modtab_add_mapped(struct cw_modtab *t, const struct cw_mapped_file *
 	struct cw_module rec = {.h.ts = ts};
 	uint64_t key = mapping_key(f);
 	uint32_t id = cw_idmap_get(&t->by_mapping, key);
-	uint64_t mtime = 0;
+	uint64_t version = 0;
 	int fd;
 
 	if (id)
 		return id;
 	fd = cw_modopen_file(t->opener, f);
 	if (fd >= 0) {
-		mtime = describe_fd(&rec, fd);
+		version = describe_fd(&rec, fd);
 	} else {
 		rec.dev_major = f->dev_major;
 		rec.dev_minor = f->dev_minor;
@@ -275,7 +291,7 @@ uint32_t cw_modtab_add_mapped(struct cw_modtab *t, const struct cw_mapped_file *
 		if (f->build_id_size)
 			memcpy(rec.build_id, f->build_id, f->build_id_size);
 	}
-	id = intern(t, &rec, f->path, fd, mtime);
+	id = intern(t, &rec, f->path, fd, version);
 	if (!id)
 		return 0;
 	t->modules[id - 1].pid = f->pid;

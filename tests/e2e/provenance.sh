@@ -132,6 +132,8 @@ garbage=$(head -c 3000 /dev/urandom | base64 -w 60 | sed 's/%/x/g')
 record_maker garbage -- anonymous "$garbage"
 expect "a perf map of garbage" "$(stack_of garbage)" "leaf file < ? jit < main file"
 [[ $(said garbage jit) == *"names 0 of 1 addresses"* ]] || fail "garbage: $(said garbage jit)"
+"$analyze" modules "$tmp/garbage.cwc" 2>/dev/null | grep -q 'capture: perf map of [0-9]* lines names 0 of 1 addresses' ||
+	fail "modules does not say what the perf map gave: $("$analyze" modules "$tmp/garbage.cwc" 2>&1)"
 
 # It may be one that only the program sees: in mount and PID namespaces of its own, by its own PID.
 if unshare -pfm --mount-proc true 2>/dev/null; then
@@ -192,6 +194,63 @@ for when in before during; do
 	"$analyze" modules "$tmp/moved.cwc" 2>/dev/null | grep -q "/maker \[moved to other pages\]" || fail "modules does not say that text was moved"
 done
 "$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/maker.c"
+
+# A signal that comes while a program asks the vdso for the time: its frame has the vdso's name and symbol.
+cat >"$tmp/asker.c" <<'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+static volatile int seen;
+__attribute__((noipa)) void leaf(void) { seen++; __asm__ volatile(""); }
+static void on_alarm(int sig) { (void)sig; leaf(); __asm__ volatile(""); }
+__attribute__((noipa)) void ask(void)
+{
+	struct timespec ts;
+	while (seen < 100)
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+}
+int main(void)
+{
+	const struct itimerval every = {{0, 5000}, {0, 5000}};
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &every, NULL);
+	ask();
+	return 0;
+}
+END
+"$cc" -O1 -g -o "$tmp/asker" "$tmp/asker.c" || fail "cannot compile the asker"
+"$record" -o "$tmp/vdso.cwc" --stack dwarf --exec "$tmp/asker" leaf >/dev/null 2>"$tmp/vdso.log" || fail "vdso: $(cat "$tmp/vdso.log")"
+import vdso
+in_vdso=$(sqlite3 "$tmp/vdso.db" "SELECT count(*) FROM slice s WHERE EXISTS (
+	SELECT 1 FROM callstack v JOIN callstack o USING(stack_id) WHERE v.stack_id = s.stack_id AND v.module = '[vdso]'
+	AND v.function GLOB '*clock_gettime*' AND o.depth > v.depth AND o.function = 'ask')")
+at_least "calls below the vdso's clock_gettime and ask, of 100" "$in_vdso" 20
+expect "frames of the vdso without a name" "$(sqlite3 "$tmp/vdso.db" "SELECT count(*) FROM callstack WHERE module = '[vdso]' AND function IS NULL")" 0
+expect "what the vdso is called" "$(sqlite3 "$tmp/vdso.db" "SELECT DISTINCT kind || ' ' || names_from FROM module_source WHERE name = '[vdso]' AND frames > 0")" "vdso capture"
+
+# Programs with one build id, which somebody copied, two of them of one size: each keeps its own names.
+for which in first second third; do
+	cat >"$tmp/$which.c" <<END
+#include <unistd.h>
+$([ $which = second ] && echo 'char much[3] = "x"; __attribute__((noipa)) int padding(int a) { return a * 3 + much[a & 1]; }')
+__attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
+__attribute__((noipa)) void of_the_$which(void) { leaf(); __asm__ volatile(""); }
+int main(void) { for (int i = 0; i < 10; i++) { of_the_$which(); usleep(1000); } return 0; }
+END
+	"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 \
+		-o "$tmp/$which" "$tmp/$which.c" || fail "cannot compile $which"
+done
+expect "sizes of two of them" "$(stat -c %s "$tmp/first")" "$(stat -c %s "$tmp/third")"
+printf '#!/bin/sh\nfor p in first second third; do "%s/$p"; done\n' "$tmp" >"$tmp/in_turn"
+chmod 755 "$tmp/in_turn"
+"$record" -o "$tmp/copied.cwc" -f --exec "$tmp/in_turn" "$tmp/first:leaf" "$tmp/second:leaf" "$tmp/third:leaf" >"$tmp/copied.log" 2>&1 || fail "copied: $(cat "$tmp/copied.log")"
+rm -f "$tmp/first" "$tmp/second" "$tmp/third"
+import copied
+expect "callers in programs with one build id" "$(sqlite3 "$tmp/copied.db" "SELECT group_concat(x, ', ') FROM (
+	SELECT c.module || ' ' || coalesce(c.function, '?') || ' ' || count(*) AS x FROM slice s JOIN callstack c USING(stack_id)
+	WHERE c.depth = 1 GROUP BY c.module, c.function ORDER BY 1)")" "first of_the_first 10, second of_the_second 10, third of_the_third 10"
 
 # Another user's file says nothing about a program.
 cat >"$tmp/foreign.sh" <<'END'
