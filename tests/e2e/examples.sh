@@ -11,6 +11,10 @@ for plan in "$examples"/*.yaml; do
 		fail "${plan##*/}: $(cat "$tmp/check")"
 done
 
+expect "keys of a plan that every-key.yaml has not" "$(sed -n 's/^\t{"\([a-z_]*\)", V_.*/\1/p' "$here/../format/plan_yaml.c" | sort -u |
+	while read -r key; do grep -q "^[ -]*$key:" "$examples/every-key.yaml" || echo "$key"; done)" ""
+at_least "keys of a plan" "$(grep -c '", V_' "$here/../format/plan_yaml.c")" 30
+
 need_tracing
 record_exec thread-pool trace_thread_pool_test --count 10 -- --config "$examples/thread-pool.yaml"
 record_exec complex-multi-hop trace_complex_async_test --count 10 -- --config "$examples/complex-multi-hop.yaml"
