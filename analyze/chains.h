@@ -37,6 +37,7 @@ static inline struct cw_link *cw_link_get(struct cw_link *l)
 	return l;
 }
 
+/* Give a reference back; NULL is accepted. The last one frees l, and those before it. */
 void cw_link_put(struct cw_link *l);
 
 /* How the last target of a chain ended. */

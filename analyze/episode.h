@@ -56,6 +56,7 @@ struct cw_episode_seen {
 	struct cw_distinct sleeps, wakers;
 };
 
+/* Both empty. */
 void cw_episode_seen_init(struct cw_episode_seen *seen);
 
 /* Write its row, and what it refers to that is not in seen. end 0: it did not come back. */

@@ -49,6 +49,7 @@ static inline size_t cw_htab_bucket(const struct cw_htab *t, uint64_t hash)
 	return ((hash ^ cw_hash_seed) * 0x9e3779b97f4a7c15ull >> 32) & (t->nbuckets - 1);
 }
 
+/* Nodes are the caller's and live in what is kept; several may have the same hash. */
 void cw_htab_insert(struct cw_htab *t, struct cw_hnode *n, uint64_t hash);
 void cw_htab_remove(struct cw_htab *t, struct cw_hnode *n);
 /* Forget all nodes, which stay the caller's. */

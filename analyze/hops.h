@@ -30,6 +30,7 @@ struct cw_hops {
 /* The age, in ns, of hops that have none of their own; max_age_ns 0: the plan says it. */
 uint64_t cw_hops_max_age(const struct cw_plan *plan, uint64_t max_age_ns);
 
+/* plan may be NULL: no hops; else it must outlive hops. */
 void cw_hops_init(struct cw_hops *hops, const struct cw_plan *plan, uint64_t max_age_ns);
 void cw_hops_free(struct cw_hops *hops);
 

@@ -141,6 +141,10 @@ static inline bool cw_stale(const struct cw_trace *t, uint32_t epoch)
 	return t->watch && epoch + 2 <= t->epoch;
 }
 
+/*
+ * Call that callback of all passes, in their order; free in the opposite one. The first that fails
+ * ends it: a negative errno, and a sentence in t->err.
+ */
 int cw_passes_begin(struct cw_trace *t);
 int cw_passes_event(struct cw_trace *t, const struct cw_rec *rec);
 int cw_passes_call_begin(struct cw_trace *t, struct cw_task *task, struct cw_call *c);

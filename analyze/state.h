@@ -17,6 +17,7 @@ struct cw_futex_waits {
 	uint64_t n, ns;
 };
 
+/* Since the thread was seen first; calls subtract what they read at their begin. */
 struct cw_futex_waits cw_state_futex_waits(const struct cw_task *task);
 
 /* Which sleeps and wakers have a row by now; stays the state pass's. */

@@ -186,10 +186,12 @@ const struct cw_type *cw_reader_type_at(const struct cw_reader *r, size_t i);
  */
 const struct cw_rec *cw_reader_as_written(const struct cw_reader *r);
 
+/* What was found wrong or missing so far, in the order met; NULL beyond the last. The reader's. */
 size_t cw_reader_nproblems(const struct cw_reader *r);
 const struct cw_problem *cw_reader_problem(const struct cw_reader *r, size_t i);
-bool cw_reader_clean_end(
-	const struct cw_reader *r); /* an END record and the seek table were seen */
+/* An END record and the seek table were seen. */
+bool cw_reader_clean_end(const struct cw_reader *r);
+/* Records so far of types that this build does not know. */
 uint64_t cw_reader_unknown_records(const struct cw_reader *r);
 /* Fields of the file's types that this build's types of the same name lack. */
 size_t cw_reader_unknown_fields(const struct cw_reader *r);

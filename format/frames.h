@@ -43,6 +43,7 @@ void cw_frames_consume(struct cw_frames *f, size_t n);
 /* Tell that the header frame was n bytes, and whether what follows must be searched for. */
 void cw_frames_start(struct cw_frames *f, size_t n, bool search);
 
+/* The next step into item, waiting for input. Behind CW_ITEM_END it is not to be called. */
 void cw_frames_next(struct cw_frames *f, struct cw_item *item);
 
 #endif
