@@ -120,17 +120,24 @@ __noinline int cw_in_ranges(__u32 pid, __u64 word)
 	return t->ranges[i].start <= word && word < t->ranges[i].end ? i + 1 : 0;
 }
 
+/* Is word within size bytes from start on? Without a jump: the verifier goes both ways of each. */
+static __always_inline __u64 cw_within(__u64 word, __u64 start, __u64 size)
+{
+	__u64 at = word - start;
+
+	return ((at - size) & ~at) >> 63;
+}
+
 /*
- * Is code mapped where the word points? Until the recorder has said where that is: the program's
- * own and what lies around the instruction pointer.
+ * Is code mapped where the word points? Until the recorder has said where that is: what lies around
+ * the instruction pointer.
  */
-static __always_inline bool cw_may_be_text(const struct cw_texts *t, __u64 word, __u64 ip,
-					   __u64 start, __u64 size)
+static __always_inline __u64 cw_may_be_text(const struct cw_texts *t, __u64 word, __u64 ip)
 {
 	__u32 bit;
 
 	if (!t)
-		return word - start < size || word - ip + CW_NEAR < 2 * CW_NEAR;
+		return cw_within(word, ip - CW_NEAR, 2 * CW_NEAR);
 	bit = CW_TEXT_BIT(word);
 	return t->bits[bit >> 6 & (CW_TEXT_WORDS - 1)] >> (bit & 63) & 1;
 }
@@ -144,7 +151,7 @@ __noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	volatile struct cw_slot *s = cw_slot_at(slot);
 	__u8 *area = cw_save_area(slot);
-	__u64 word, ip, start = 0, size = 0;
+	__u64 word, ip, start, size, own;
 	struct cw_texts *t;
 	__u32 i, at, pid;
 
@@ -153,10 +160,9 @@ __noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 	pid = s->req.pid;
 	ip = s->req.regs.ip;
 	t = bpf_map_lookup_elem(&texts, &pid);
-	if (!t) {
-		start = BPF_CORE_READ(task, mm, start_code);
-		size = BPF_CORE_READ(task, mm, end_code) - start;
-	}
+	/* The program's own counts always: after an exec the recorder's word is of the one before. */
+	start = BPF_CORE_READ(task, mm, start_code);
+	size = BPF_CORE_READ(task, mm, end_code) - start;
 	page = page % (CW_MAX_SAVE / CW_PAGE) * CW_PAGE;
 	for (i = 0; i < CW_PAGE; i += 8) {
 		at = page + i;
@@ -164,9 +170,8 @@ __noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 		if (at >= s->saved || at >= cfg.save_bytes)
 			break;
 		word = *(__u64 *)(area + CW_MEMORY + at);
-		if (!cw_may_be_text(t, word, ip, start, size))
-			continue;
-		if (t && !cw_in_ranges(pid, word))
+		own = cw_within(word, start, size);
+		if (!(own | cw_may_be_text(t, word, ip)) || !(own | cw_in_ranges(pid, word)))
 			continue;
 		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
