@@ -242,6 +242,16 @@ mv "$tmp/dwarf.truth" "$tmp/linked.truth"
 import_all linked dwarf --debug-dir /debug
 expect "dwarf, debug files: paths that are not right, with names" "$(truth linked "$list path <> 'own stack'
 	AND symbols <> 'stripped' AND NOT (named_right AND placed_right AND complete)")" ""
+# What was inlined into one frame, call by call with the lines of the source: f() in inlined, and the calls of it.
+f=$(grep -n '^	f();$' "$src/stack_cxx.cc" | cut -d: -f1) draw=$(grep -n 'inlined(.*inlined(.*leaf(path)' "$src/stack_cxx.cc" | cut -d: -f1)
+[[ " ${skipped[*]}" == *" p ("* ]] || expect "linked: what clang++ -O3 inlined into draw" "$(sqlite3 "$tmp/linked.db" "
+	SELECT DISTINCT (SELECT group_concat(what, ' < ') FROM (SELECT CASE WHEN function LIKE 'void walk::inlined<%' THEN 'inlined'
+		WHEN function LIKE 'walk::box<int>::draw%operator()() const' THEN 'lambda'
+		WHEN function = 'walk::box<int>::draw(char const*) const' THEN 'draw' ELSE function END || ':' || line AS what
+		FROM symbol y WHERE y.frame_id = f.frame_id ORDER BY inline_depth))
+	FROM frame f JOIN module m USING(module_id) JOIN symbol o USING(frame_id)
+	WHERE m.name = 'stack_p' AND o.function = 'walk::box<int>::draw(char const*) const' AND o.inline_depth > 0")" \
+	"lambda:$draw < inlined:$f < lambda:$draw < inlined:$f < draw:$draw"
 expect "none: calls, their stacks, other user stacks" "$(sqlite3 "$tmp/none.db" "SELECT count(*) > $built, count(stack_id),
 	(SELECT count(*) FROM stack WHERE kind = 'user') FROM slice")" "1|0|0"
 note "$built programs, $paths paths, all complete and right by unwind tables, $(truth fp "SELECT count(*) FROM cells
