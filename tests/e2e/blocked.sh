@@ -37,7 +37,7 @@ named() {
 	local function=$1 class=$2 pattern=$3 ours wall named blocked
 	wall=$(truth "$function" ns)
 	ours=$(db "SELECT sum(dur) FROM call WHERE function = '$function'")
-	at_most "$function: off the truth's time, ns" $((wall > ours ? wall - ours : ours - wall)) $((wall / 50 + 500000))
+	at_most "$function: off the truth's time, ns" $((wall > ours ? wall - ours : ours - wall)) $((wall / 50 + 500000 * slow))
 	blocked=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = '$function'
 		AND class NOT IN ('on CPU', 'run queue', 'preempted', 'unknown')")
 	named=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = '$function'
@@ -45,7 +45,7 @@ named() {
 	at_least "$function: blocked, ns" "$blocked" 1
 	at_least "$function: of that, named $class" "$named" $((blocked * 95 / 100))
 	# What is left of the wall time is what it was blocked and what it waited for a CPU.
-	at_most "$function: blocked and not on the CPU, ns" "$blocked" $((wall - $(truth "$function" cpu_ns) + 500000))
+	at_most "$function: blocked and not on the CPU, ns" "$blocked" $((wall - $(truth "$function" cpu_ns) + 500000 * slow))
 }
 named part_sleep sleep 'clock_nanosleep'
 named part_pipe pipe 'read fd [0-9]* pipe:[[][0-9]*[]]'
@@ -74,7 +74,7 @@ done
 compete=$(db "SELECT sum(ns) FROM function_reason WHERE function = 'part_compete' AND class IN ('preempted', 'run queue')")
 wanted=$(($(truth part_compete ns) - $(truth part_compete cpu_ns)))
 at_most 'part_compete: off the truth, ns' $((compete > wanted ? compete - wanted : wanted - compete)) \
-	$((wanted / 20 + 1000000))
+	$((wanted / 20 + 1000000 * slow))
 at_least 'the competitor ran instead, ns' "$(db "SELECT sum(ns) FROM function_reason WHERE function = 'part_compete'
 	AND reason = 'competitor ran instead'")" 10000000
 
