@@ -30,12 +30,14 @@ static const char parts[] =
 	" FROM part JOIN hop_count h USING(plan_hop), total WHERE part.ns > 0 ORDER BY part.ns "
 	"DESC";
 
+/* How many chains are shown, and how long those took whose end is known. */
 static const char totals[] =
-	"WITH c AS (SELECT p.queue_ns + coalesce(p.work_ns, 0) AS ns FROM temp.item i JOIN path p"
-	"  USING(chain_id)),"
+	"WITH c AS (SELECT p.queue_ns + p.work_ns AS ns FROM temp.item i JOIN path p "
+	"USING(chain_id)"
+	"  WHERE p.work_ns IS NOT NULL),"
 	" r AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS n FROM c)"
-	" SELECT n, CAST(round(avg(ns)) AS INTEGER), max(ns) FILTER (WHERE place = (n * 50 + 99) / "
-	"100),"
+	" SELECT (SELECT count(chain_id) FROM temp.item), CAST(round(avg(ns)) AS INTEGER),"
+	" max(ns) FILTER (WHERE place = (n * 50 + 99) / 100),"
 	" CASE WHEN n >= 20 THEN max(ns) FILTER (WHERE place = (n * 95 + 99) / 100) END,"
 	" CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END, max(ns)"
 	" FROM r";
@@ -151,7 +153,7 @@ static int answer_totals(struct cw_report *r, struct cw_text *t, bool *first)
 
 	if (err)
 		return err;
-	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_int64(s, 0)) {
+	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 1) != SQLITE_NULL) {
 		static const char *const names[] = {"P50", "P95", "P99", "max"};
 
 		line(t, first);
