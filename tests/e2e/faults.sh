@@ -75,7 +75,7 @@ expect "stop: the loss begins after calls that were received" \
 # ---- nobody reads the pipe, or slowly -----------------------------------------------------------------
 mkfifo "$tmp/pipe"
 target 120000 4
-head -c 50000 <"$tmp/pipe" >"$tmp/closed.cwc" &
+head -c 300000 <"$tmp/pipe" >"$tmp/closed.cwc" &
 reader=$!
 "$record" -p $target --stack none calm hot -o - >"$tmp/pipe" 2>"$tmp/closed.log" &
 recorder=$!
