@@ -49,7 +49,7 @@ for ((try = 1; try <= 3; try++)); do
 	wait $target $recorder_pid
 	forget $target $recorder_pid
 	rate=$(says "$tmp/at.out" rate)
-	wanted=$(awk -v f="$floor" 'BEGIN { printf "%d", f >= 196000 ? 196000 : 0.8 * f }')
+	wanted=$(awk -v f="$floor" 'BEGIN { printf "%d", (f >= 196000 ? 196000 : 0.8 * f) }')
 	[ "$rate" -ge "$wanted" ] && ! grep -q LOST "$tmp/at.log" && break
 done
 limit_of "events a second" "$wanted" 0

@@ -41,7 +41,7 @@ for ((again = 1; again <= 3; again++)); do
 done
 few=$each few_events=$events
 grow many "$seconds"
-limit_of "events" $((seconds * 140000)) $((seconds * 10000))
+limit_of "events" $((seconds * 120000)) $((seconds * 10000))
 at_least "events" "$events" $limit
 limit_of "processor time an event, of 100 for few" 120 150
 at_most "processor time an event, of 100 for $few_events events" $((100 * each / few)) $limit

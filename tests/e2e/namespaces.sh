@@ -39,7 +39,7 @@ start() { # SCRIPT ARGUMENTS...: sets $global, the target's pid here
 	pids+=("$global")
 	# Seen from a chroot, paths of other mount namespaces begin where those do.
 	seen=/mnt/hidden_test
-	[ / -ef /proc/1/root/ ] || seen=$(sed -n 's,^[^/]*\(/.*/mnt/hidden_test\)$,\1,p' "/proc/$global/maps" | head -n 1)
+	[ / -ef /proc/1/root/ ] || seen=$(sed -n 's,^[^/]*\(/.*mnt/hidden_test\)$,\1,p' "/proc/$global/maps" | head -n 1)
 }
 end() { # NAME
 	wait $recorder
