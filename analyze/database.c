@@ -135,8 +135,8 @@ static int fill(sqlite3 *db, const struct cw_open_opts *o, const char *key)
 	int err;
 
 	sqlite3_exec(db,
-		     "PRAGMA journal_mode=off; PRAGMA synchronous=off; PRAGMA page_size=16384;"
-		     "PRAGMA cache_size=-8192; PRAGMA locking_mode=exclusive;"
+		     "PRAGMA journal_mode=off; PRAGMA synchronous=off; PRAGMA page_size=32768;"
+		     "PRAGMA cache_size=-4096; PRAGMA locking_mode=exclusive;"
 		     "PRAGMA temp_store=memory",
 		     NULL, NULL, NULL);
 	err = cw_import(db, o);

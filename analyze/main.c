@@ -2,6 +2,7 @@
 /* callweave-analyze: finds the subcommand. Everything else is the command's own. */
 #include <argp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,9 @@ int main(int argc, char **argv)
 	static char name[64];
 
 	cw_keep_std_fds();
+	/* A connection is one thread's at a time, and nobody asks how much memory SQLite has. */
+	sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE instead, which ends quietly */
 	signal(SIGXFSZ, SIG_IGN); /* and with EFBIG, which is said */
 	argp_err_exit_status = 2;

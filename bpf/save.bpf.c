@@ -160,7 +160,8 @@ __noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 	pid = s->req.pid;
 	ip = s->req.regs.ip;
 	t = bpf_map_lookup_elem(&texts, &pid);
-	/* The program's own counts always: after an exec the recorder's word is of the one before. */
+	/* The program's own counts always: after an exec the recorder's word is of the one before.
+	 */
 	start = BPF_CORE_READ(task, mm, start_code);
 	size = BPF_CORE_READ(task, mm, end_code) - start;
 	page = page % (CW_MAX_SAVE / CW_PAGE) * CW_PAGE;
