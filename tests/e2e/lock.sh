@@ -18,9 +18,10 @@ for how in pid exec; do
 	at_most "$how: durations off by more than 1 ms" "$(query $how \
 		"SELECT count(*) FROM t.lock l WHERE NOT EXISTS (SELECT 1 FROM slice s WHERE s.ts <= l.start_ns
 			AND s.ts + s.dur >= l.end_ns AND abs(s.dur - (l.end_ns - l.start_ns)) < 1000000 * $slow)")" $off
+	# Time that a hypervisor took is in neither clock; its ticks may fall just outside of the run.
 	at_most "$how: on-CPU times off by more than 50 us" "$(query $how \
 		"SELECT count(*) FROM t.lock l JOIN slice s ON s.ts <= l.start_ns AND s.ts + s.dur >= l.end_ns
-		 WHERE abs(s.oncpu_ns - l.cpu_ns) > 50000 * $slow")" $off
+		 WHERE abs(s.oncpu_ns - l.cpu_ns) > 50000 * $slow")" $((off > 1 ? off : 1))
 	# What the program meant, a hold of about 250 ms, is what it waited for.
 	limit_of "ms of a hold, above 250" 20 2000
 	expect "$how: waits that are not about 250 ms long" "$(query $how \
