@@ -199,7 +199,7 @@ static int load_copies(struct cw_probes *pr, const struct cw_points *p)
 {
 	int rc = 0;
 
-	pr->copies = calloc(p->n, sizeof(*pr->copies));
+	pr->copies = calloc(p->n ? p->n : 1, sizeof(*pr->copies));
 	for (; pr->copies && !rc && pr->ncopies < p->n; pr->ncopies++)
 		rc = load_copy(pr, &pr->copies[pr->ncopies], point_cookie(pr, p, pr->ncopies));
 	return pr->copies ? rc : -ENOMEM;
