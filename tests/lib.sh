@@ -125,16 +125,21 @@ busy() {
 	[ "$slow" -gt 1 ] || awk -v n="$(nproc)" '{ exit !($1 > 1.5 * n) }' /proc/loadavg
 }
 
-# Record a running workload by its PID, from before its start to its end.
-# record_pid NAME WORKLOAD [ITS OPTIONS] -- [RECORDER OPTIONS]; leaves NAME.cwc, NAME.truth, NAME.log
-record_pid() {
-	local name=$1 program=$2 words=() pid status
-	shift 2
+# Arguments up to -- into words, those behind it into rest: variables of the caller.
+split_words() {
+	words=()
 	while [ "$1" != -- ]; do
 		words+=("$1")
 		shift
 	done
-	shift
+	rest=("${@:2}")
+}
+
+# Record a running workload by its PID, from before its start to its end.
+# record_pid NAME WORKLOAD [ITS OPTIONS] -- [RECORDER OPTIONS]; leaves NAME.cwc, NAME.truth, NAME.log
+record_pid() {
+	local name=$1 program=$2 words rest pid status
+	split_words "${@:3}"
 	rm -f "$tmp/$name.go" "$tmp/$name.out"
 	stolen >"$tmp/$name.stolen"
 	"$workloads/$program" --start-file "$tmp/$name.go" --truth "$tmp/$name.truth" "${words[@]}" \
@@ -142,7 +147,7 @@ record_pid() {
 	target_pid=$!
 	pids+=("$target_pid")
 	wait_for grep -q PID "$tmp/$name.out"
-	start_recorder "$tmp/$name.log" -p $target_pid -o "$tmp/$name.cwc" "$@"
+	start_recorder "$tmp/$name.log" -p $target_pid -o "$tmp/$name.cwc" "${rest[@]}"
 	: >"$tmp/$name.go"
 	wait $target_pid
 	wait $recorder_pid
@@ -155,15 +160,10 @@ record_pid() {
 
 # The same, started by the recorder.
 record_exec() {
-	local name=$1 program=$2 words=() status
-	shift 2
-	while [ "$1" != -- ]; do
-		words+=("$1")
-		shift
-	done
-	shift
+	local name=$1 program=$2 words rest status
+	split_words "${@:3}"
 	stolen >"$tmp/$name.stolen"
-	"$record" -o "$tmp/$name.cwc" "$@" --exec "$workloads/$program" -- --truth "$tmp/$name.truth" \
+	"$record" -o "$tmp/$name.cwc" "${rest[@]}" --exec "$workloads/$program" -- --truth "$tmp/$name.truth" \
 		"${words[@]}" >"$tmp/$name.out" 2>"$tmp/$name.log"
 	status=$?
 	stolen >>"$tmp/$name.stolen"

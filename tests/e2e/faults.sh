@@ -5,39 +5,19 @@
 # count of calls and of the longest time it got nowhere, and ends as it would have; received and lost
 # add up to what it did. (Recorders that come and go: restarts.sh.)
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../storm_lib.sh"
 need_tracing
-export STORM_COUNTS=$tmp/counts
 stopped=${SOAK:+10}
 stopped=${stopped:-2}
-tried=0 all_lost=0 longest=0
+tried=0 all_lost=0
 cp "$workloads/storm_test" "$tmp/prog"
 
-count_of() { # INDEX in storm_test's counts: calm, hot, threads, processes, longest standstill
-	od -An -t u8 -w8 -v "$STORM_COUNTS" | sed -n "$((1 + $1))p" | tr -d ' '
-}
 query() { # NAME SQL
 	sqlite3 -batch -bail "$tmp/$1.db" "$2"
 }
 
-# A target that calls hot as often as it can, and calm, for so many ms; it waits for $tmp/go.
-target() { # MS CODE
-	rm -f "$STORM_COUNTS" "$tmp/go"
-	"$tmp/prog" --start-file "$tmp/go" --hot 1 --rate 500 --ms "$1" --code "$2" >"$tmp/out" 2>&1 &
-	target=$!
-	pids+=($target)
-	wait_for grep -q PID "$tmp/out"
-}
-
-# The target's own end, and that it never stood still for long.
-target_ends() { # NAME CODE
-	local ns limit
-	wait $target
-	expect "$1: exit status of the target" $? "$2"
-	forget $target
-	ns=$(count_of 4)
-	[ "$ns" -gt $longest ] && longest=$ns
-	limit_of "ms in which the target got nowhere" 500 20000
-	at_most "$1: ms in which the target got nowhere" $((ns / 1000000)) $limit
+ends() { # NAME CODE
+	target_ends "$@"
 	tried=$((tried + 1))
 }
 
@@ -62,7 +42,7 @@ kill -STOP $recorder_pid
 sleep "$stopped"
 during=$(($(count_of 1) - before))
 kill -CONT $recorder_pid
-target_ends stop 3
+ends stop 3
 wait $recorder_pid
 expect "stop: exit status of the recorder" $? 0
 forget $recorder_pid
@@ -90,7 +70,7 @@ grep -q 'reader of the capture has gone' "$tmp/closed.log" || fail "closed pipe:
 sleep 0.2
 at_least "closed pipe: calls of the target behind it" $(($(count_of 1) - before)) 1000
 kill -TERM $target || fail "closed pipe: the target ended with its recorder"
-target_ends "closed pipe" 4
+ends "closed pipe" 4
 import closed --no-symbols
 at_least "closed pipe: calls in what was read" "$(query closed "SELECT count(*) FROM slice")" 1
 
@@ -108,7 +88,7 @@ recorder=$!
 pids+=($recorder)
 wait_for recorder_ready "$tmp/slow.log" $recorder
 : >"$tmp/go"
-target_ends "slow pipe" 5
+ends "slow pipe" 5
 wait $recorder
 expect "slow pipe: exit status of the recorder" $? 0
 wait $reader
@@ -126,7 +106,7 @@ mv "$tmp/other" "$tmp/prog"
 "$tmp/prog" --rate 1000 --seconds 1 >"$tmp/other.out" 2>&1
 expect "replaced file: exit status of the new program" $? 0
 grep -q 'handoffs [0-9]' "$tmp/other.out" || fail "replaced file: the new program did not work"
-target_ends "replaced file" 6
+ends "replaced file" 6
 kill -INT $recorder_pid
 wait $recorder_pid
 expect "replaced file: exit status of the recorder" $? 0
@@ -165,7 +145,7 @@ start_recorder "$tmp/first.log" -p $target --stack none --time calm hot -o "$tmp
 first=$recorder_pid
 start_recorder "$tmp/second.log" -p $target --stack none calm hot -o "$tmp/second.cwc"
 : >"$tmp/go"
-target_ends "two recorders" 7
+ends "two recorders" 7
 for pid in $first $recorder_pid; do
 	wait $pid
 	expect "two recorders: exit status" $? 0

@@ -11,16 +11,16 @@ awk '/^    [$] / { more = 1; print substr($0, 7); next }
 	more && /^          / { print; next }
 	{ more = 0 }' "$readme" >"$tmp/commands"
 expect "commands in the README" "$(grep -cE '^(sudo )?build/' "$tmp/commands")" 7
-mkdir "$tmp/work"
-ln -s "$build" "$tmp/work/build"
-ln -s "$here/../examples" "$tmp/work/examples"
+mkdir "$tmp/reader"
+ln -s "$build" "$tmp/reader/build"
+ln -s "$here/../examples" "$tmp/reader/examples"
 {
 	echo 'trap "kill \$(jobs -p) 2>/dev/null" EXIT; sudo() { "$@"; }'
 	# Its process is whichever was started last, and needs a moment to begin.
 	sed -E 's/-p (PID|[0-9]+)/-p $!/; s/&$/\& sleep 1/' "$tmp/commands"
 	echo 'build/callweave-analyze sql trace.cwc @examples/hop-latency.sql'
 } >"$tmp/script"
-(cd "$tmp/work" && bash -eu "$tmp/script") >"$tmp/log" 2>&1 || {
+(cd "$tmp/reader" && bash -eu "$tmp/script") >"$tmp/log" 2>&1 || {
 	fail "a command of the README failed; all their output:"
 	cat "$tmp/log"
 }

@@ -4,30 +4,21 @@
 # that come and go in great numbers. Each keeps its own exit status and does all its work, by the counts
 # that it leaves in a file; what was received and what was lost add up to them.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../storm_lib.sh"
 need_tracing
-export STORM_COUNTS=$tmp/counts
 tried=0 all_lost=0
-
-count_of() { # INDEX in storm_test's counts: calm, hot, threads, processes, longest standstill
-	od -An -t u8 -w8 -v "$STORM_COUNTS" | sed -n "$((1 + $1))p" | tr -d ' '
-}
 
 # storm NAME STATUS WORKLOAD OPTIONS -- RECORDER OPTIONS: the target's own exit status, a capture that
 # opens, and calls received and lost that are as many as it made, or one less when it was killed.
 storm() {
-	local name=$1 status=$2 words=() got made
-	shift 2
-	while [ "$1" != -- ]; do
-		words+=("$1")
-		shift
-	done
-	shift
+	local name=$1 status=$2 words rest got made
+	split_words "${@:3}"
 	rm -f "$STORM_COUNTS" "$tmp/go"
 	"$workloads/storm_test" --start-file "$tmp/go" "${words[@]}" >"$tmp/out" 2>&1 &
 	target=$!
 	pids+=($target)
 	wait_for grep -q PID "$tmp/out"
-	start_recorder "$tmp/$name.log" -p $target -o "$tmp/$name.cwc" --time "$@" calm
+	start_recorder "$tmp/$name.log" -p $target -o "$tmp/$name.cwc" --time "${rest[@]}" calm
 	: >"$tmp/go"
 	[ "$status" != 137 ] || {
 		sleep 1
