@@ -16,7 +16,7 @@ struct eval {
 	uint64_t cfa;
 	uint64_t stack[DEPTH];
 	unsigned n;
-	enum cw_step err; /* CW_STEP_CALLER: none */
+	enum cw_unwind_result err; /* CW_UNWIND_CALLER: none */
 };
 
 bool cw_saved_word(const struct cw_saved *mem, uint64_t address, uint64_t *word)
@@ -31,10 +31,10 @@ bool cw_saved_word(const struct cw_saved *mem, uint64_t address, uint64_t *word)
 
 /* Why a word could not be read. Memory ends where the recorder could read no more, or where it was
  * not asked to. */
-static enum cw_step missing(const struct cw_saved *mem, uint64_t address)
+static enum cw_unwind_result missing(const struct cw_saved *mem, uint64_t address)
 {
-	return mem->data && address - mem->address < mem->wanted ? CW_STEP_UNREADABLE
-								 : CW_STEP_NO_MEMORY;
+	return mem->data && address - mem->address < mem->wanted ? CW_UNWIND_UNREADABLE
+								 : CW_UNWIND_NO_MEMORY;
 }
 
 static bool known(const struct cw_regs *regs, unsigned reg)
@@ -48,7 +48,7 @@ static bool known(const struct cw_regs *regs, unsigned reg)
 static void push(struct eval *e, uint64_t v)
 {
 	if (e->n == DEPTH)
-		e->err = CW_STEP_BAD;
+		e->err = CW_UNWIND_BAD;
 	else
 		e->stack[e->n++] = v;
 }
@@ -56,7 +56,7 @@ static void push(struct eval *e, uint64_t v)
 static uint64_t pop(struct eval *e)
 {
 	if (!e->n) {
-		e->err = CW_STEP_BAD;
+		e->err = CW_UNWIND_BAD;
 		return 0;
 	}
 	return e->stack[--e->n];
@@ -67,7 +67,7 @@ static void push_register(struct eval *e, uint64_t reg, uint64_t offset)
 	if (reg < CW_NREGS && known(e->regs, (unsigned)reg))
 		push(e, e->regs->r[reg] + offset);
 	else
-		e->err = CW_STEP_BAD;
+		e->err = CW_UNWIND_BAD;
 }
 
 static void load(struct eval *e, uint64_t size)
@@ -75,7 +75,7 @@ static void load(struct eval *e, uint64_t size)
 	uint64_t address = pop(e), word;
 
 	if (size < 1 || size > 8) {
-		e->err = CW_STEP_BAD;
+		e->err = CW_UNWIND_BAD;
 		return;
 	}
 	if (!cw_saved_word(e->mem, address, &word)) {
@@ -88,7 +88,7 @@ static void load(struct eval *e, uint64_t size)
 static void pick(struct eval *e, uint64_t index)
 {
 	if (index >= e->n)
-		e->err = CW_STEP_BAD;
+		e->err = CW_UNWIND_BAD;
 	else
 		push(e, e->stack[e->n - 1 - index]);
 }
@@ -133,7 +133,7 @@ static void two(struct eval *e, unsigned atom)
 		push(e, b);
 		return push(e, a);
 	default:
-		e->err = CW_STEP_BAD;
+		e->err = CW_UNWIND_BAD;
 	}
 }
 
@@ -197,11 +197,11 @@ static uint64_t evaluate(struct eval *e, const struct cw_rule *r)
 
 	e->n = 0;
 	/* A register's expression starts with the CFA on the stack, which libdw writes out. */
-	while (i < r->nops && e->err == CW_STEP_CALLER) {
+	while (i < r->nops && e->err == CW_UNWIND_CALLER) {
 		const Dwarf_Op *op = &r->ops[i];
 
 		if (++steps > MAX_STEPS)
-			e->err = CW_STEP_BAD;
+			e->err = CW_UNWIND_BAD;
 		else if (op->atom == DW_OP_skip || (op->atom == DW_OP_bra && pop(e)))
 			i = target(r, i);
 		else if (op->atom == DW_OP_bra)
@@ -209,29 +209,29 @@ static uint64_t evaluate(struct eval *e, const struct cw_rule *r)
 		else
 			one(e, &r->ops[i++]);
 	}
-	return e->err == CW_STEP_CALLER ? pop(e) : 0;
+	return e->err == CW_UNWIND_CALLER ? pop(e) : 0;
 }
 
 /* ---- steps --------------------------------------------------------------------------------------
  */
 
-static enum cw_step find_cfa(const struct cw_rules *row, const struct cw_saved *mem,
-			     const struct cw_regs *regs, uint64_t *cfa)
+static enum cw_unwind_result find_cfa(const struct cw_rules *row, const struct cw_saved *mem,
+				      const struct cw_regs *regs, uint64_t *cfa)
 {
 	struct eval e = {.mem = mem, .regs = regs};
 
 	if (row->cfa.kind == CW_RULE_REG) {
 		if (!known(regs, row->cfa.reg))
-			return CW_STEP_BAD;
+			return CW_UNWIND_BAD;
 		*cfa = regs->r[row->cfa.reg] + (uint64_t)row->cfa.offset;
-		return CW_STEP_CALLER;
+		return CW_UNWIND_CALLER;
 	}
 	*cfa = evaluate(&e, &row->cfa);
 	return e.err;
 }
 
-static enum cw_step apply(const struct cw_rule *r, const struct cw_saved *mem,
-			  const struct cw_regs *regs, uint64_t cfa, uint64_t *value)
+static enum cw_unwind_result apply(const struct cw_rule *r, const struct cw_saved *mem,
+				   const struct cw_regs *regs, uint64_t cfa, uint64_t *value)
 {
 	struct eval e = {.mem = mem, .regs = regs, .cfa = cfa};
 	uint64_t address = cfa + (uint64_t)r->offset;
@@ -239,52 +239,52 @@ static enum cw_step apply(const struct cw_rule *r, const struct cw_saved *mem,
 	switch (r->kind) {
 	case CW_RULE_CFA:
 		*value = address;
-		return CW_STEP_CALLER;
+		return CW_UNWIND_CALLER;
 	case CW_RULE_REG:
 		if (!known(regs, r->reg))
-			return CW_STEP_BAD;
+			return CW_UNWIND_BAD;
 		*value = regs->r[r->reg] + (uint64_t)r->offset;
-		return CW_STEP_CALLER;
+		return CW_UNWIND_CALLER;
 	case CW_RULE_EXPR:
 		*value = evaluate(&e, r);
 		return e.err;
 	case CW_RULE_AT_EXPR:
 		address = evaluate(&e, r);
-		if (e.err != CW_STEP_CALLER)
+		if (e.err != CW_UNWIND_CALLER)
 			return e.err;
 		break;
 	}
-	return cw_saved_word(mem, address, value) ? CW_STEP_CALLER : missing(mem, address);
+	return cw_saved_word(mem, address, value) ? CW_UNWIND_CALLER : missing(mem, address);
 }
 
 /* Addresses without the bits that pointer authentication puts there; stacks grow towards 0. */
-static enum cw_step arrive(const struct cw_machine *m, struct cw_regs *to, uint64_t ra, bool signal,
-			   uint64_t old_sp, struct cw_regs *regs)
+static enum cw_unwind_result arrive(const struct cw_machine *m, struct cw_regs *to, uint64_t ra,
+				    bool signal, uint64_t old_sp, struct cw_regs *regs)
 {
 	if (m->ip == 32)
 		ra &= (1ull << 48) - 1;
 	if (!ra)
-		return CW_STEP_END;
+		return CW_UNWIND_END;
 	/* A handler may have had a stack of its own; else every caller is further up. */
 	if (!signal && to->r[m->sp] <= old_sp && m->ip != 32)
-		return CW_STEP_BAD;
+		return CW_UNWIND_BAD;
 	to->pc = ra;
 	to->exact = signal;
 	to->r[m->ip] = ra;
 	to->known |= 1ull << m->ip;
 	*regs = *to;
-	return CW_STEP_CALLER;
+	return CW_UNWIND_CALLER;
 }
 
-enum cw_step cw_unwind_step(const struct cw_machine *m, const struct cw_rules *row,
-			    const struct cw_saved *mem, struct cw_regs *regs)
+enum cw_unwind_result cw_unwind_step(const struct cw_machine *m, const struct cw_rules *row,
+				     const struct cw_saved *mem, struct cw_regs *regs)
 {
 	struct cw_regs to = *regs;
 	bool have_ra = known(regs, row->ra) && row->ra != m->ip;
 	uint64_t cfa, ra = have_ra ? regs->r[row->ra] : 0, value;
-	enum cw_step step = find_cfa(row, mem, regs, &cfa);
+	enum cw_unwind_result step = find_cfa(row, mem, regs, &cfa);
 
-	if (step != CW_STEP_CALLER)
+	if (step != CW_UNWIND_CALLER)
 		return step;
 	to.r[m->sp] = cfa;
 	to.known |= 1ull << m->sp;
@@ -293,15 +293,15 @@ enum cw_step cw_unwind_step(const struct cw_machine *m, const struct cw_rules *r
 
 		if (r->kind == CW_RULE_UNDEFINED) {
 			if (r->of == row->ra)
-				return CW_STEP_END;
+				return CW_UNWIND_END;
 			to.known &= ~(1ull << r->of);
 			continue;
 		}
 		step = apply(r, mem, regs, cfa, &value);
 		/* Without the return address nothing goes on; without another one, it may. */
-		if (step != CW_STEP_CALLER && r->of == row->ra)
+		if (step != CW_UNWIND_CALLER && r->of == row->ra)
 			return step;
-		if (step != CW_STEP_CALLER) {
+		if (step != CW_UNWIND_CALLER) {
 			to.known &= ~(1ull << r->of);
 			continue;
 		}
@@ -313,18 +313,18 @@ enum cw_step cw_unwind_step(const struct cw_machine *m, const struct cw_rules *r
 		}
 	}
 	if (!have_ra || !known(&to, m->sp))
-		return CW_STEP_BAD;
+		return CW_UNWIND_BAD;
 	return arrive(m, &to, ra, row->signal, regs->r[m->sp], regs);
 }
 
-enum cw_step cw_unwind_fp_step(const struct cw_machine *m, const struct cw_saved *mem,
-			       struct cw_regs *regs)
+enum cw_unwind_result cw_unwind_fp_step(const struct cw_machine *m, const struct cw_saved *mem,
+					struct cw_regs *regs)
 {
 	struct cw_regs to = *regs;
 	uint64_t fp = regs->r[m->fp], ra, caller_fp;
 
 	if (!known(regs, m->fp) || !known(regs, m->sp) || fp < regs->r[m->sp] || fp & 7)
-		return CW_STEP_BAD;
+		return CW_UNWIND_BAD;
 	if (!cw_saved_word(mem, fp, &caller_fp) || !cw_saved_word(mem, fp + 8, &ra))
 		return missing(mem, fp + 8);
 	/* What the others hold now is anybody's guess. */

@@ -26,21 +26,21 @@ struct cw_regs {
 	bool exact; /* pc is the instruction itself, not a return address */
 };
 
-enum cw_step {
-	CW_STEP_CALLER,     /* regs are the caller's now */
-	CW_STEP_END,        /* there is no caller: the thread began here */
-	CW_STEP_NO_MEMORY,  /* what the rules need was not saved */
-	CW_STEP_UNREADABLE, /* the recorder could not read it either */
-	CW_STEP_BAD         /* the rules make no sense here, or need a register that is not known */
+enum cw_unwind_result {
+	CW_UNWIND_CALLER,     /* regs are the caller's now */
+	CW_UNWIND_END,        /* there is no caller: the thread began here */
+	CW_UNWIND_NO_MEMORY,  /* what the rules need was not saved */
+	CW_UNWIND_UNREADABLE, /* the recorder could not read it either */
+	CW_UNWIND_BAD /* the rules make no sense here, or need a register that is not known */
 };
 
-/* Apply rules to regs. On anything but CW_STEP_CALLER regs are unchanged. */
-enum cw_step cw_unwind_step(const struct cw_machine *m, const struct cw_rules *row,
-			    const struct cw_saved *mem, struct cw_regs *regs);
+/* Apply rules to regs. On anything but CW_UNWIND_CALLER regs are unchanged. */
+enum cw_unwind_result cw_unwind_step(const struct cw_machine *m, const struct cw_rules *row,
+				     const struct cw_saved *mem, struct cw_regs *regs);
 
 /* The same by the frame pointer, for code without rules: it must point up the stack. */
-enum cw_step cw_unwind_fp_step(const struct cw_machine *m, const struct cw_saved *mem,
-			       struct cw_regs *regs);
+enum cw_unwind_result cw_unwind_fp_step(const struct cw_machine *m, const struct cw_saved *mem,
+					struct cw_regs *regs);
 
 /* Read a word of saved memory. */
 bool cw_saved_word(const struct cw_saved *mem, uint64_t address, uint64_t *word);

@@ -89,20 +89,20 @@ static enum cw_code_info find(struct walk *w, uint64_t pc, bool exact, const str
 }
 
 /* Why rules led no further. */
-static void stop(struct cw_unwound *out, enum cw_step step)
+static void stop(struct cw_unwound *out, enum cw_unwind_result step)
 {
 	static const char *const words[] = {
-		[CW_STEP_NO_MEMORY] = no_memory,
-		[CW_STEP_UNREADABLE] = unreadable,
-		[CW_STEP_BAD] = bad_rules,
+		[CW_UNWIND_NO_MEMORY] = no_memory,
+		[CW_UNWIND_UNREADABLE] = unreadable,
+		[CW_UNWIND_BAD] = bad_rules,
 	};
 
-	if (step == CW_STEP_END) {
+	if (step == CW_UNWIND_END) {
 		out->complete = true;
 		return;
 	}
-	out->truncated |= step == CW_STEP_NO_MEMORY;
-	out->broken |= step != CW_STEP_NO_MEMORY;
+	out->truncated |= step == CW_UNWIND_NO_MEMORY;
+	out->broken |= step != CW_UNWIND_NO_MEMORY;
 	out->problem = words[step];
 }
 
@@ -117,7 +117,7 @@ static bool began(const struct walk *w, const struct cw_saved *mem, const struct
 static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *regs)
 {
 	const struct cw_rules *row = NULL;
-	enum cw_step step;
+	enum cw_unwind_result step;
 
 	switch (find(w, regs->pc, regs->exact, &row)) {
 	case CW_CODE_RULES:
@@ -125,7 +125,7 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 		if (row->signal && w->out->n)
 			w->out->exact[w->out->n - 1] = true;
 		step = cw_unwind_step(w->src->machine, row, mem, regs);
-		w->out->by_rules |= step == CW_STEP_CALLER || step == CW_STEP_END;
+		w->out->by_rules |= step == CW_UNWIND_CALLER || step == CW_UNWIND_END;
 		break;
 	case CW_CODE_NONE:
 		w->out->broken = true;
@@ -137,14 +137,14 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 			return false;
 		}
 		step = cw_unwind_fp_step(w->src->machine, mem, regs);
-		w->out->by_fp |= step == CW_STEP_CALLER;
-		if (step != CW_STEP_CALLER) {
+		w->out->by_fp |= step == CW_UNWIND_CALLER;
+		if (step != CW_UNWIND_CALLER) {
 			w->out->broken = true;
 			w->out->problem = no_rules;
 			return false;
 		}
 	}
-	if (step == CW_STEP_CALLER)
+	if (step == CW_UNWIND_CALLER)
 		return true;
 	stop(w->out, step);
 	return false;

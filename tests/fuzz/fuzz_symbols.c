@@ -61,7 +61,7 @@ static void step(const struct cw_rules *row, bool arm64)
 	for (int i = 0; i < CW_NREGS; i++)
 		r.r[i] = 0x7fff00000000 + 8u * (unsigned)i;
 	for (int i = 0; i < 8; i++)
-		if (cw_unwind_step(cw_machine_of(arm64), row, &mem, &r) != CW_STEP_CALLER)
+		if (cw_unwind_step(cw_machine_of(arm64), row, &mem, &r) != CW_UNWIND_CALLER)
 			break;
 }
 

@@ -85,14 +85,14 @@ static void plain_step(void **state)
 	(void)state;
 	r.known |= BIT(0) | BIT(3);
 	r.r[3] = 77;
-	assert_int_equal(cw_unwind_step(x86(), &by_sp, &mem, &r), CW_STEP_CALLER);
+	assert_int_equal(cw_unwind_step(x86(), &by_sp, &mem, &r), CW_UNWIND_CALLER);
 	assert_int_equal(r.pc, CODE + 1);
 	assert_int_equal(r.r[6], 0x1234);
 	assert_int_equal(r.r[7], STACK + 16);
 	assert_false(r.exact);
 	assert_int_equal(r.known, BIT(3) | BIT(6) | BIT(7) | BIT(16));
 	assert_int_equal(r.r[3], 77);
-	assert_int_equal(cw_unwind_step(x86(), &outermost, &mem, &r), CW_STEP_END);
+	assert_int_equal(cw_unwind_step(x86(), &outermost, &mem, &r), CW_UNWIND_END);
 }
 
 /* Why a step fails, and that it changes nothing. */
@@ -104,13 +104,13 @@ static void failed_steps(void **state)
 	struct cw_regs r = at(CODE, STACK, STACK - 16), was = r;
 
 	(void)state;
-	assert_int_equal(cw_unwind_step(x86(), &by_sp, &mem, &r), CW_STEP_END); /* to 0 */
-	assert_int_equal(cw_unwind_step(x86(), &by_sp, &shorter, &r), CW_STEP_NO_MEMORY);
-	assert_int_equal(cw_unwind_step(x86(), &by_sp, &unread, &r), CW_STEP_UNREADABLE);
-	assert_int_equal(cw_unwind_step(x86(), &by_fp, &mem, &r), CW_STEP_NO_MEMORY);
+	assert_int_equal(cw_unwind_step(x86(), &by_sp, &mem, &r), CW_UNWIND_END); /* to 0 */
+	assert_int_equal(cw_unwind_step(x86(), &by_sp, &shorter, &r), CW_UNWIND_NO_MEMORY);
+	assert_int_equal(cw_unwind_step(x86(), &by_sp, &unread, &r), CW_UNWIND_UNREADABLE);
+	assert_int_equal(cw_unwind_step(x86(), &by_fp, &mem, &r), CW_UNWIND_NO_MEMORY);
 	r.known &= ~BIT(7);
 	was.known = r.known;
-	assert_int_equal(cw_unwind_step(x86(), &by_sp, &mem, &r), CW_STEP_BAD);
+	assert_int_equal(cw_unwind_step(x86(), &by_sp, &mem, &r), CW_UNWIND_BAD);
 	assert_memory_equal(&r, &was, sizeof(r));
 }
 
@@ -121,11 +121,11 @@ static void stacks_only_grow(void **state)
 	struct cw_regs r = at(CODE, STACK + 16, STACK);
 
 	(void)state;
-	assert_int_equal(cw_unwind_step(x86(), &by_fp, &mem, &r), CW_STEP_BAD);
+	assert_int_equal(cw_unwind_step(x86(), &by_fp, &mem, &r), CW_UNWIND_BAD);
 	r = at(CODE, STACK, STACK);
-	assert_int_equal(cw_unwind_fp_step(x86(), &mem, &r), CW_STEP_CALLER);
+	assert_int_equal(cw_unwind_fp_step(x86(), &mem, &r), CW_UNWIND_CALLER);
 	assert_int_equal(r.pc, CODE + 1);
-	assert_int_equal(cw_unwind_fp_step(x86(), &mem, &r), CW_STEP_BAD); /* fp below sp */
+	assert_int_equal(cw_unwind_fp_step(x86(), &mem, &r), CW_UNWIND_BAD); /* fp below sp */
 }
 
 static void signal_frames_are_exact(void **state)
@@ -137,7 +137,7 @@ static void signal_frames_are_exact(void **state)
 
 	(void)state;
 	signal.signal = true;
-	assert_int_equal(cw_unwind_step(x86(), &signal, &mem, &r), CW_STEP_CALLER);
+	assert_int_equal(cw_unwind_step(x86(), &signal, &mem, &r), CW_UNWIND_CALLER);
 	assert_true(r.exact);
 }
 
@@ -151,7 +151,7 @@ static void link_registers(void **state)
 	(void)state;
 	r.r[30] = 0xab12000000400123;
 	r.r[31] = STACK;
-	assert_int_equal(cw_unwind_step(cw_machine_of(true), &leaf, &none, &r), CW_STEP_CALLER);
+	assert_int_equal(cw_unwind_step(cw_machine_of(true), &leaf, &none, &r), CW_UNWIND_CALLER);
 	assert_int_equal(r.pc, 0x400123);
 	assert_int_equal(r.r[31], STACK);
 }
@@ -162,7 +162,7 @@ static void link_registers(void **state)
 #define OPS(...) ((Dwarf_Op[]){__VA_ARGS__}), sizeof((Dwarf_Op[]){__VA_ARGS__}) / sizeof(Dwarf_Op)
 
 /* The CFA that an expression yields; 0 when the step fails with err. */
-static uint64_t cfa_of(Dwarf_Op *ops, size_t n, enum cw_step err)
+static uint64_t cfa_of(Dwarf_Op *ops, size_t n, enum cw_unwind_result err)
 {
 	const uint64_t words[] = {STACK + 8, 0x1122334455667788};
 	struct cw_saved mem = memory(words, 2, 2);
@@ -172,7 +172,7 @@ static uint64_t cfa_of(Dwarf_Op *ops, size_t n, enum cw_step err)
 
 	rules.cfa = (struct cw_rule){.kind = CW_RULE_EXPR, .ops = ops, .nops = (uint32_t)n};
 	assert_int_equal(cw_unwind_step(x86(), &rules, &mem, &r), err);
-	return err == CW_STEP_CALLER ? r.r[7] : 0;
+	return err == CW_UNWIND_CALLER ? r.r[7] : 0;
 }
 
 static void expressions(void **state)
@@ -186,17 +186,17 @@ static void expressions(void **state)
 			   {.atom = DW_OP_lit11, .offset = 6}, {.atom = DW_OP_ge, .offset = 7},
 			   {.atom = DW_OP_lit3, .offset = 8}, {.atom = DW_OP_shl, .offset = 9},
 			   {.atom = DW_OP_plus, .offset = 10}),
-		       CW_STEP_CALLER),
+		       CW_UNWIND_CALLER),
 		STACK - 64 + 16);
 	assert_int_equal(
 		cfa_of(OPS({.atom = DW_OP_const8u, .number = STACK}, {.atom = DW_OP_deref}),
-		       CW_STEP_CALLER),
+		       CW_UNWIND_CALLER),
 		STACK + 8);
 	assert_int_equal(cfa_of(OPS({.atom = DW_OP_const8u, .number = STACK + 8},
 				    {.atom = DW_OP_deref_size, .number = 2},
 				    {.atom = DW_OP_breg7, .number = 0}, {.atom = DW_OP_swap},
 				    {.atom = DW_OP_plus}),
-				CW_STEP_CALLER),
+				CW_UNWIND_CALLER),
 			 STACK - 64 + 0x7788);
 	/* A branch over one operation. */
 	assert_int_equal(
@@ -204,7 +204,7 @@ static void expressions(void **state)
 			   {.atom = DW_OP_lit1, .offset = 2},
 			   {.atom = DW_OP_bra, .number = 1, .offset = 3},
 			   {.atom = DW_OP_neg, .offset = 6}, {.atom = DW_OP_nop, .offset = 7}),
-		       CW_STEP_CALLER),
+		       CW_UNWIND_CALLER),
 		STACK - 56);
 }
 
@@ -215,18 +215,18 @@ static void hostile_expressions(void **state)
 	(void)state;
 	for (size_t i = 0; i < 200; i++)
 		many[i] = (Dwarf_Op){.atom = DW_OP_lit1, .offset = i};
-	assert_int_equal(cfa_of(many, 200, CW_STEP_BAD), 0);
-	assert_int_equal(cfa_of(OPS({.atom = DW_OP_skip, .number = (Dwarf_Word)-3}), CW_STEP_BAD),
+	assert_int_equal(cfa_of(many, 200, CW_UNWIND_BAD), 0);
+	assert_int_equal(cfa_of(OPS({.atom = DW_OP_skip, .number = (Dwarf_Word)-3}), CW_UNWIND_BAD),
 			 0);
-	assert_int_equal(cfa_of(OPS({.atom = DW_OP_plus}), CW_STEP_BAD), 0);
-	assert_int_equal(cfa_of(OPS({.atom = DW_OP_skip, .number = 1000}), CW_STEP_BAD), 0);
+	assert_int_equal(cfa_of(OPS({.atom = DW_OP_plus}), CW_UNWIND_BAD), 0);
+	assert_int_equal(cfa_of(OPS({.atom = DW_OP_skip, .number = 1000}), CW_UNWIND_BAD), 0);
 	assert_int_equal(
-		cfa_of(OPS({.atom = DW_OP_lit0}, {.atom = DW_OP_deref}), CW_STEP_NO_MEMORY), 0);
-	assert_int_equal(cfa_of(OPS({.atom = DW_OP_bregx, .number = 99}), CW_STEP_BAD), 0);
+		cfa_of(OPS({.atom = DW_OP_lit0}, {.atom = DW_OP_deref}), CW_UNWIND_NO_MEMORY), 0);
+	assert_int_equal(cfa_of(OPS({.atom = DW_OP_bregx, .number = 99}), CW_UNWIND_BAD), 0);
 	assert_int_equal(
-		cfa_of(OPS({.atom = DW_OP_lit1}, {.atom = DW_OP_pick, .number = 7}), CW_STEP_BAD),
+		cfa_of(OPS({.atom = DW_OP_lit1}, {.atom = DW_OP_pick, .number = 7}), CW_UNWIND_BAD),
 		0);
-	assert_int_equal(cfa_of(OPS({.atom = 0xff}), CW_STEP_BAD), 0);
+	assert_int_equal(cfa_of(OPS({.atom = 0xff}), CW_UNWIND_BAD), 0);
 }
 
 /* ---- this program's own stack -------------------------------------------------------------------
