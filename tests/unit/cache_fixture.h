@@ -10,12 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "capture.h"
-
-static char fixture_dir[] = "/tmp/cw-unit-XXXXXX";
+#include "folder.h"
 
 static inline void fixture_path(char path[256], const char *name)
 {
-	snprintf(path, 256, "%s/%s", fixture_dir, name);
+	snprintf(path, 256, "%s", in_dir(name));
 }
 
 /* n entries a microsecond apart, from 1 s on, with keys 0 to n - 1 as first argument. */
@@ -48,21 +47,6 @@ static inline void fixture_capture(const char *path, int n)
 	assert_int_equal(cw_writer_finish(w, true), 0);
 	cw_writer_free(w);
 	close(fd);
-}
-
-static inline int fixture_setup(void **state)
-{
-	(void)state;
-	return mkdtemp(fixture_dir) ? 0 : -1;
-}
-
-static inline int fixture_teardown(void **state)
-{
-	char command[300];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", fixture_dir);
-	return system(command);
 }
 
 #endif

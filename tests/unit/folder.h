@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char dir[] = "/tmp/cw-unit-XXXXXX";
+static char test_dir[] = "/tmp/cw-unit-XXXXXX";
 
 /* A path in the folder; one of the last eight asked for. */
 static inline const char *in_dir(const char *name)
@@ -20,7 +20,7 @@ static inline const char *in_dir(const char *name)
 	static unsigned i;
 
 	i = (i + 1) % 8;
-	snprintf(paths[i], sizeof(paths[i]), "%s/%s", dir, name);
+	snprintf(paths[i], sizeof(paths[i]), "%s/%s", test_dir, name);
 	return paths[i];
 }
 
@@ -38,7 +38,7 @@ static inline int shell(const char *format, ...) __attribute__((format(printf, 1
 static inline int shell(const char *format, ...)
 {
 	char cmd[4096];
-	int n = snprintf(cmd, sizeof(cmd), "cd '%s' && ", dir);
+	int n = snprintf(cmd, sizeof(cmd), "cd '%s' && ", test_dir);
 	va_list ap;
 
 	va_start(ap, format);
@@ -50,7 +50,7 @@ static inline int shell(const char *format, ...)
 static inline int folder_new(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) ? 0 : -1;
+	return mkdtemp(test_dir) ? 0 : -1;
 }
 
 static inline int folder_free(void **state)
@@ -58,7 +58,7 @@ static inline int folder_free(void **state)
 	char cmd[64];
 
 	(void)state;
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", test_dir);
 	return system(cmd);
 }
 

@@ -15,53 +15,14 @@
 #include <unistd.h>
 
 #include "database.h"
+#include "folder.h"
 
 #define UNUSED __attribute__((unused))
-
-static char fx_dir[] = "/tmp/cw-symbolize-XXXXXX";
-
-static UNUSED int fx_setup(void **state)
-{
-	(void)state;
-	return mkdtemp(fx_dir) ? 0 : -1;
-}
-
-static UNUSED int fx_teardown(void **state)
-{
-	char cmd[128];
-
-	(void)state;
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", fx_dir);
-	return system(cmd);
-}
-
-/* Run a shell command inside the temporary directory; returns its exit status. */
-static UNUSED int fx_shell(const char *fmt, ...)
-{
-	char cmd[4096];
-	int len = snprintf(cmd, sizeof(cmd), "cd '%s' && ", fx_dir);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd + len, sizeof(cmd) - len, fmt, ap);
-	va_end(ap);
-	return system(cmd);
-}
-
-static UNUSED const char *fx_path(const char *name)
-{
-	static char path[8][256];
-	static unsigned n;
-	char *p = path[n++ % 8];
-
-	snprintf(p, sizeof(path[0]), "%s/%s", fx_dir, name);
-	return p;
-}
 
 /* A small file as text; to be freed. *size may be NULL. */
 static UNUSED char *fx_read(const char *name, size_t *size)
 {
-	FILE *f = fopen(name[0] == '/' ? name : fx_path(name), "r");
+	FILE *f = fopen(name[0] == '/' ? name : in_dir(name), "r");
 	size_t room = 64u << 20, len;
 	char *text = malloc(room);
 
@@ -76,15 +37,6 @@ static UNUSED char *fx_read(const char *name, size_t *size)
 	return text;
 }
 
-static UNUSED void fx_write(const char *name, const char *text, size_t size)
-{
-	FILE *f = fopen(fx_path(name), "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(text, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
-}
-
 /* First word that a command prints. */
 static UNUSED char *fx_output(const char *fmt, ...)
 {
@@ -93,7 +45,7 @@ static UNUSED char *fx_output(const char *fmt, ...)
 	char cmd[2048], *out = word[n++ % 4];
 	va_list ap;
 	FILE *f;
-	int len = snprintf(cmd, sizeof(cmd), "cd '%s' && ", fx_dir);
+	int len = snprintf(cmd, sizeof(cmd), "cd '%s' && ", test_dir);
 
 	va_start(ap, fmt);
 	vsnprintf(cmd + len, sizeof(cmd) - len, fmt, ap);

@@ -40,7 +40,7 @@ static int start(void **state)
 {
 	char home[256];
 
-	if (fixture_setup(state))
+	if (folder_new(state))
 		return -1;
 	fixture_path(capture, "t.cwc");
 	fixture_path(cached, "t.cwc.db");
@@ -297,5 +297,5 @@ int main(void)
 		TEST(test_elsewhere),     TEST(test_schema_doc),
 	};
 
-	return cmocka_run_group_tests(tests, start, fixture_teardown);
+	return cmocka_run_group_tests(tests, start, folder_free);
 }

@@ -24,50 +24,22 @@
 #include "../../format/capture.h"
 #include "../../record/embed.h"
 #include "../../record/resolve.h"
-
-static char dir[] = "/tmp/cw-embed-XXXXXX";
-
-static const char *in_dir(const char *name)
-{
-	static char paths[4][128];
-	static int i;
-
-	i = (i + 1) % 4;
-	snprintf(paths[i], sizeof(paths[i]), "%s/%s", dir, name);
-	return paths[i];
-}
-
-static int run(const char *cmd)
-{
-	char whole[1024];
-
-	snprintf(whole, sizeof(whole), "cd %s && %s", dir, cmd);
-	return system(whole);
-}
+#include "folder.h"
 
 static int setup(void **state)
 {
-	(void)state;
-	if (!mkdtemp(dir))
+	if (folder_new(state))
 		return -1;
-	return run("echo 'static int hidden(int x) { return x * 3; }"
-		   " int data[100]; int shown(int x) { return hidden(x) + data[x]; }"
-		   " int deep(int n) { volatile int v[50]; v[n] = n; return n ? deep(n - 1) + v[n] "
-		   ": 0; }"
-		   " int main(int c, char **v) { (void)v; return shown(c) + deep(c); }' >a.c"
-		   " && gcc -O0 -g -rdynamic -o prog a.c && gcc -O1 -g -fPIC -shared -o lib.so a.c"
-		   " && cp lib.so stripped.so && strip stripped.so"
-		   " && gcc -O0 -g -static-pie -o static a.c"
-		   " && gcc -O0 -no-pie -fno-asynchronous-unwind-tables -g -o fixed a.c");
-}
-
-static int teardown(void **state)
-{
-	char cmd[64];
-
-	(void)state;
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd);
+	return shell(
+		"echo 'static int hidden(int x) { return x * 3; }"
+		" int data[100]; int shown(int x) { return hidden(x) + data[x]; }"
+		" int deep(int n) { volatile int v[50]; v[n] = n; return n ? deep(n - 1) + v[n] "
+		": 0; }"
+		" int main(int c, char **v) { (void)v; return shown(c) + deep(c); }' >a.c"
+		" && gcc -O0 -g -rdynamic -o prog a.c && gcc -O1 -g -fPIC -shared -o lib.so a.c"
+		" && cp lib.so stripped.so && strip stripped.so"
+		" && gcc -O0 -g -static-pie -o static a.c"
+		" && gcc -O0 -no-pie -fno-asynchronous-unwind-tables -g -o fixed a.c");
 }
 
 /* Embed file into a capture, read that, and write the payload to out. Returns its size, 0: none. */
@@ -187,7 +159,6 @@ static void compare_segments(Elf *a, Elf *b)
 
 static int check(const char *name, bool frames)
 {
-	char cmd[512];
 	int fa = open(in_dir(name), O_RDONLY), fb, n;
 	uint8_t ida[24], idb[24];
 	Elf *a, *b;
@@ -196,13 +167,14 @@ static int check(const char *name, bool frames)
 	size = through_capture(in_dir(name), in_dir("out"), CW_BLOB_SYMBOLS);
 	assert_true(size > 0);
 	/* The same symbols, and no word of complaint. */
-	snprintf(cmd, sizeof(cmd),
-		 "symbols() { nm $1; nm -D $1; } 2>&1; symbols %s | sed 's/^nm: %s:/nm: out:/; s/ "
-		 "[A-Za-z] / /'"
-		 " | sort >nm1; symbols out | sed 's/ [A-Za-z] / /' | sort >nm2; cmp nm1 nm2"
-		 " && readelf -lSsnW out >re 2>re.err && test ! -s re.err",
-		 name, name);
-	assert_int_equal(run(cmd), 0);
+	assert_int_equal(
+		shell("symbols() { nm $1; nm -D $1; } 2>&1; symbols %s | sed 's/^nm: %s:/nm: "
+		      "out:/; s/ "
+		      "[A-Za-z] / /'"
+		      " | sort >nm1; symbols out | sed 's/ [A-Za-z] / /' | sort >nm2; cmp nm1 nm2"
+		      " && readelf -lSsnW out >re 2>re.err && test ! -s re.err",
+		      name, name),
+		0);
 	fb = open(in_dir("out"), O_RDONLY);
 	assert_int_equal(cw_elf_build_id(fa, ida), cw_elf_build_id(fb, idb));
 	assert_memory_equal(ida, idb, 24);
@@ -237,8 +209,8 @@ static void test_smaller(void **state)
 	assert_int_equal(stat(in_dir("static"), &st), 0);
 	assert_true(size * 3 < (size_t)st.st_size * 2);
 	/* No debugging information, no code. */
-	assert_int_equal(run("readelf -SW out | grep -q '\\.text *NOBITS'"), 0);
-	assert_int_equal(run("readelf -SW out | grep -q '\\.debug_info *NULL'"), 0);
+	assert_int_equal(shell("readelf -SW out | grep -q '\\.text *NOBITS'"), 0);
+	assert_int_equal(shell("readelf -SW out | grep -q '\\.debug_info *NULL'"), 0);
 }
 
 /* One wrong byte in the file's or the sections' headers: a payload or none, but no crash. */
@@ -263,10 +235,11 @@ static void damage(unsigned int i)
 static void test_damaged(void **state)
 {
 	(void)state;
-	assert_int_equal(run("echo text >text; : >empty; head -c 3000 static >cut"
-			     " && dd if=lib.so of=cut2 bs=1 count=$(($(stat -c %s lib.so) - 100))"
-			     " status=none"),
-			 0);
+	assert_int_equal(
+		shell("echo text >text; : >empty; head -c 3000 static >cut"
+		      " && dd if=lib.so of=cut2 bs=1 count=$(($(stat -c %%s lib.so) - 100))"
+		      " status=none"),
+		0);
 	assert_int_equal(through_capture(in_dir("text"), in_dir("out"), CW_BLOB_SYMBOLS), 0);
 	assert_int_equal(through_capture(in_dir("empty"), in_dir("out"), CW_BLOB_SYMBOLS), 0);
 	assert_int_equal(through_capture(in_dir("cut"), in_dir("out"), CW_BLOB_SYMBOLS), 0);
@@ -315,13 +288,14 @@ static void test_large(void **state)
 
 	(void)state;
 	/* A string table of 20 MiB: written in pieces. */
-	assert_int_equal(run("(for i in $(seq 1 40000); do printf 'f_%0500d: nop\\n.type f_%0500d,"
-			     "@function\\n' $i $i; done) >big.s && gcc -shared -o big.so big.s"),
-			 0);
+	assert_int_equal(
+		shell("(for i in $(seq 1 40000); do printf 'f_%%0500d: nop\\n.type f_%%0500d,"
+		      "@function\\n' $i $i; done) >big.s && gcc -shared -o big.so big.s"),
+		0);
 	size = through_capture(in_dir("big.so"), in_dir("out"), CW_BLOB_SYMBOLS);
 	assert_true(size > 20 << 20);
 	assert_int_equal(
-		run("nm big.so | grep -c f_0 >nm1; nm out | grep -c f_0 >nm2; cmp nm1 nm2"), 0);
+		shell("nm big.so | grep -c f_0 >nm1; nm out | grep -c f_0 >nm2; cmp nm1 nm2"), 0);
 }
 
 static void test_vdso(void **state)
@@ -336,7 +310,7 @@ static void test_vdso(void **state)
 	assert_int_equal(cw_elf_build_id(fd, again), size);
 	assert_memory_equal(id, again, size);
 	close(fd);
-	assert_int_equal(run("nm -D vdso | grep -q clock_gettime"), 0);
+	assert_int_equal(shell("nm -D vdso | grep -q clock_gettime"), 0);
 }
 
 int main(void)
@@ -347,5 +321,5 @@ int main(void)
 		cmocka_unit_test(test_large),   cmocka_unit_test(test_vdso),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, folder_free);
 }

@@ -17,7 +17,7 @@ static int open_capture(void **state)
 {
 	char path[256], err[256];
 
-	if (fixture_setup(state))
+	if (folder_new(state))
 		return -1;
 	fixture_path(path, "a.cwc");
 	fixture_capture(path, 1000);
@@ -30,7 +30,7 @@ static int close_capture(void **state)
 {
 	sqlite3_close(db);
 	cw_raw_free(raw);
-	return fixture_teardown(state);
+	return folder_free(state);
 }
 
 static void query(const char *sql, const char *wanted)

@@ -16,8 +16,8 @@
 #include "../../record/cxxname.h"
 #include "../../record/nearest.h"
 #include "../../record/resolve.h"
+#include "folder.h"
 
-static char dir[] = "/tmp/cw-resolve-XXXXXX";
 static char lib[64];
 static int lib_fd;
 
@@ -50,48 +50,28 @@ static const char source[] =
 static const char second[] =
 	"__asm__(\".text; .type twin,@function; twin: nop; nop; ret; .size twin, 3\");\n";
 
-static void put(const char *name, const char *text)
+static void run(const char *cmd)
 {
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
-static void run(const char *fmt)
-{
-	char cmd[512];
-
-	snprintf(cmd, sizeof(cmd), "cd %s && %s", dir, fmt);
-	assert_int_equal(system(cmd), 0);
+	assert_int_equal(shell("%s", cmd), 0);
 }
 
 static int setup(void **state)
 {
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	put("a.c", source);
-	put("b.c", second);
-	put("v.map", "V1 { global: versioned; }; V2 { global: *; } V1;\n");
+	assert_int_equal(folder_new(state), 0);
+	put_file("a.c", source);
+	put_file("b.c", second);
+	put_file("v.map", "V1 { global: versioned; }; V2 { global: *; } V1;\n");
 	run("cc -O1 -fPIC -shared -Wl,--version-script=v.map -o lib.so a.c b.c");
 	run("cp lib.so stripped.so && strip stripped.so && cc -c a.c -o a.o");
-	snprintf(lib, sizeof(lib), "%s/lib.so", dir);
+	snprintf(lib, sizeof(lib), "%s", in_dir("lib.so"));
 	lib_fd = open(lib, O_RDONLY);
 	return lib_fd < 0;
 }
 
 static int teardown(void **state)
 {
-	char cmd[64];
-
-	(void)state;
 	close(lib_fd);
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd);
+	return folder_free(state);
 }
 
 static struct cw_func found(const char *name)
@@ -167,7 +147,7 @@ static void test_versions(void **state)
 	assert_int_equal(found("versioned@@V2").value, nm("new"));
 	refused("versioned@V3", -ENOENT, "no version V3");
 	/* Without .symtab the versions come from the version section. */
-	snprintf(path, sizeof(path), "%s/stripped.so", dir);
+	snprintf(path, sizeof(path), "%s/stripped.so", test_dir);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(cw_resolve_symbol(fd, path, "versioned@V1", &fn, err), 0);
 	assert_int_equal(fn.value, nm("old"));
@@ -227,7 +207,7 @@ static void test_endless_link(void **state)
 		run(i ? "printf 'zeros\\0\\0\\0abcd' >link" : "printf 'sparse\\0\\0abcd' >link");
 		run("objcopy --remove-section .gnu_debuglink --add-section .gnu_debuglink=link"
 		    " bare.so");
-		snprintf(path, sizeof(path), "%s/bare.so", dir);
+		snprintf(path, sizeof(path), "%s/bare.so", test_dir);
 		fd = open(path, O_RDONLY);
 		alarm(20);
 		assert_int_equal(cw_resolve_symbol(fd, path, "nothing", &fn, err), -ENOENT);
@@ -291,7 +271,7 @@ static void refuse_file(const char *name, int want, const char *says)
 	char err[CW_ERR] = "", path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir, name);
 	fd = open(path, O_RDONLY);
 	assert_true(fd >= 0);
 	assert_int_equal(cw_resolve_symbol(fd, path, "plain", &fn, err), want);
@@ -303,8 +283,8 @@ static void refuse_file(const char *name, int want, const char *says)
 static void test_other_files(void **state)
 {
 	(void)state;
-	put("script", "#!/bin/sh\n");
-	put("empty", "");
+	put_file("script", "#!/bin/sh\n");
+	put_file("empty", "");
 	run("printf '\\177ELF\\1\\1\\1' >elf32 && head -c 45 /dev/zero >>elf32");
 	run("head -c 100 lib.so >cut.so");
 	refuse_file("script", -ENOEXEC, "is not an ELF file");
@@ -323,7 +303,7 @@ static int without_sections(void)
 	int fd;
 
 	run("cp lib.so nosections.so");
-	snprintf(path, sizeof(path), "%s/nosections.so", dir);
+	snprintf(path, sizeof(path), "%s/nosections.so", test_dir);
 	fd = open(path, O_RDWR);
 	assert_true(fd >= 0);
 	assert_int_equal(pwrite(fd, zeros, 8, 40), 8);
@@ -365,7 +345,7 @@ static void test_damaged(void **state)
 
 	(void)state;
 	assert_true(size > 4096 && size < (ssize_t)sizeof(good));
-	snprintf(path, sizeof(path), "%s/bad.so", dir);
+	snprintf(path, sizeof(path), "%s/bad.so", test_dir);
 	for (unsigned int i = 0; i < 1000; i++) {
 		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 

@@ -29,11 +29,11 @@ static const char program[] =
 
 static void compile(const char *name, const char *flags)
 {
-	fx_write("links.c", program, strlen(program));
+	put_file("links.c", program);
 	assert_int_equal(
-		fx_shell("${CC:-gcc} -g -gno-column-info -O2 -Wl,--build-id -DWHICH=%d %s -o %s "
-			 "links.c",
-			 name[0], flags, name),
+		shell("${CC:-gcc} -g -gno-column-info -O2 -Wl,--build-id -DWHICH=%d %s -o %s "
+		      "links.c",
+		      name[0], flags, name),
 		0);
 }
 
@@ -80,9 +80,9 @@ static void make_stripped(void)
 {
 	compile("a", "-no-pie");
 	compile("b", "-no-pie");
-	assert_int_equal(fx_shell("objcopy --only-keep-debug a a.debug && "
-				  "objcopy --only-keep-debug b b.debug && cp a a.stripped && "
-				  "strip a.stripped"),
+	assert_int_equal(shell("objcopy --only-keep-debug a a.debug && "
+			       "objcopy --only-keep-debug b b.debug && cp a a.stripped && "
+			       "strip a.stripped"),
 			 0);
 }
 
@@ -115,7 +115,7 @@ static void test_debug_payload(void **state)
 /* A folder with debug files by build id, and the names that .gnu_debuglink gives. */
 static void test_debug_folders(void **state)
 {
-	char *dir = strdup(fx_path("folder"));
+	char *dir = strdup(in_dir("folder"));
 	const char *dirs[] = {dir, NULL};
 	struct cw_open_opts o = {.debug_dirs = dirs};
 	char *id;
@@ -124,19 +124,19 @@ static void test_debug_folders(void **state)
 	(void)state;
 	make_stripped();
 	id = fx_build_id("a");
-	assert_int_equal(fx_shell("mkdir -p folder/.build-id/%.2s && cp a.debug "
-				  "folder/.build-id/%.2s/%s.debug",
-				  id, id, id + 2),
+	assert_int_equal(shell("mkdir -p folder/.build-id/%.2s && cp a.debug "
+			       "folder/.build-id/%.2s/%s.debug",
+			       id, id, id + 2),
 			 0);
 	db = name_it("a", "a", &o, NULL, NULL);
 	fx_expect(db, 1, SHOWN);
 	assert_non_null(strstr(fx_module_text(db, 1, "lines_from"), "/folder/.build-id/"));
 	sqlite3_close(db);
 	/* What is found first has the wrong build id; the link's name leads to the right one. */
-	assert_int_equal(fx_shell("cp b.debug folder/.build-id/%.2s/%s.debug && "
-				  "cp a.debug folder/odd-name.dbg && cp a.debug odd-name.dbg && "
-				  "objcopy --add-gnu-debuglink=odd-name.dbg a.stripped",
-				  id, id + 2),
+	assert_int_equal(shell("cp b.debug folder/.build-id/%.2s/%s.debug && "
+			       "cp a.debug folder/odd-name.dbg && cp a.debug odd-name.dbg && "
+			       "objcopy --add-gnu-debuglink=odd-name.dbg a.stripped",
+			       id, id + 2),
 			 0);
 	db = name_it("a", "a", &o, NULL, NULL);
 	fx_expect(db, 1, SHOWN);
@@ -144,33 +144,33 @@ static void test_debug_folders(void **state)
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "another build id"));
 	sqlite3_close(db);
 	/* Folders that are none, or that nobody may enter, are said, and no more. */
-	assert_int_equal(fx_shell("rm -r folder && : >folder"), 0);
+	assert_int_equal(shell("rm -r folder && : >folder"), 0);
 	db = name_it("a", "a", &o, NULL, NULL);
 	fx_expect(db, 1, "");
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "Not a directory"));
 	sqlite3_close(db);
-	assert_int_equal(fx_shell("rm folder && ln -s folder folder"), 0);
+	assert_int_equal(shell("rm folder && ln -s folder folder"), 0);
 	db = name_it("a", "a", &o, NULL, NULL);
 	assert_non_null(
 		strstr(fx_module_text(db, 1, "tried"), "Too many levels of symbolic links"));
 	sqlite3_close(db);
-	assert_int_equal(fx_shell("rm folder"), 0);
+	assert_int_equal(shell("rm folder"), 0);
 	free(dir);
 }
 
 static void test_alternate(void **state)
 {
-	char *dir = strdup(fx_path("alternates"));
+	char *dir = strdup(in_dir("alternates"));
 	const char *dirs[] = {dir, NULL};
 	struct cw_open_opts o = {.debug_dirs = dirs};
 	sqlite3 *db;
 
 	(void)state;
 	make_stripped();
-	if (fx_shell("command -v dwz >/dev/null && dwz -m moved.dwz -M '%s' a.debug b.debug "
-		     "2>/dev/null && "
-		     "readelf -S a.debug | grep -q gnu_debugaltlink",
-		     fx_path("absent/moved.dwz"))) {
+	if (shell("command -v dwz >/dev/null && dwz -m moved.dwz -M '%s' a.debug b.debug "
+		  "2>/dev/null && "
+		  "readelf -S a.debug | grep -q gnu_debugaltlink",
+		  in_dir("absent/moved.dwz"))) {
 		free(dir);
 		skip();
 	}
@@ -183,18 +183,18 @@ static void test_alternate(void **state)
 	db = name_it("a", "a", NULL, "a.debug", "moved.dwz");
 	fx_expect(db, 1, SHOWN);
 	sqlite3_close(db);
-	assert_int_equal(fx_shell("mkdir alternates && cp moved.dwz alternates"), 0);
+	assert_int_equal(shell("mkdir alternates && cp moved.dwz alternates"), 0);
 	db = name_it("a", "a", &o, "a.debug", NULL);
 	fx_expect(db, 1, SHOWN);
 	sqlite3_close(db);
 	/* The same, but for the build id: libdw by itself would take it. */
 	assert_int_equal(
-		fx_shell("objcopy --dump-section .note.gnu.build-id=note moved.dwz same.dwz && "
-			 "printf "
-			 "other | dd of=note bs=1 seek=20 conv=notrunc 2>/dev/null && objcopy "
-			 "--update-section .note.gnu.build-id=note moved.dwz other.dwz && "
-			 "mkdir absent && cp other.dwz absent/moved.dwz && "
-			 "cp other.dwz alternates/moved.dwz"),
+		shell("objcopy --dump-section .note.gnu.build-id=note moved.dwz same.dwz && "
+		      "printf "
+		      "other | dd of=note bs=1 seek=20 conv=notrunc 2>/dev/null && objcopy "
+		      "--update-section .note.gnu.build-id=note moved.dwz other.dwz && "
+		      "mkdir absent && cp other.dwz absent/moved.dwz && "
+		      "cp other.dwz alternates/moved.dwz"),
 		0);
 	db = name_it("a", "a", &o, "a.debug", "other.dwz");
 	fx_expect(db, 1, UNNAMED);
@@ -209,11 +209,11 @@ static void test_mini_debug(void **state)
 
 	(void)state;
 	make_stripped();
-	if (fx_shell("command -v xz >/dev/null 2>&1"))
+	if (shell("command -v xz >/dev/null 2>&1"))
 		skip();
-	assert_int_equal(fx_shell("objcopy -S --remove-section .gnu_debuglink --keep-symbol="
-				  "hidden_function a.debug mini && xz -kf mini && "
-				  "objcopy --add-section .gnu_debugdata=mini.xz a.stripped"),
+	assert_int_equal(shell("objcopy -S --remove-section .gnu_debuglink --keep-symbol="
+			       "hidden_function a.debug mini && xz -kf mini && "
+			       "objcopy --add-section .gnu_debugdata=mini.xz a.stripped"),
 			 0);
 	db = name_it("a", "a", NULL, NULL, NULL);
 	fx_expect(db, 1, "hidden_function+0");
@@ -221,16 +221,16 @@ static void test_mini_debug(void **state)
 	sqlite3_close(db);
 	/* Damaged, no compressed file at all, and one that would fill the memory. */
 	assert_int_equal(
-		fx_shell("cp mini.xz bad && printf '\\377\\377\\377' | dd of=bad bs=1 seek=40 "
-			 "conv=notrunc 2>/dev/null && objcopy --update-section "
-			 ".gnu_debugdata=bad a.stripped"),
+		shell("cp mini.xz bad && printf '\\377\\377\\377' | dd of=bad bs=1 seek=40 "
+		      "conv=notrunc 2>/dev/null && objcopy --update-section "
+		      ".gnu_debugdata=bad a.stripped"),
 		0);
 	db = name_it("a", "a", NULL, NULL, NULL);
 	fx_expect(db, 1, "");
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), ".gnu_debugdata"));
 	sqlite3_close(db);
-	assert_int_equal(fx_shell("head -c 200000000 /dev/zero | xz -0 >bad && objcopy "
-				  "--update-section .gnu_debugdata=bad a.stripped"),
+	assert_int_equal(shell("head -c 200000000 /dev/zero | xz -0 >bad && objcopy "
+			       "--update-section .gnu_debugdata=bad a.stripped"),
 			 0);
 	db = name_it("a", "a", NULL, NULL, NULL);
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "cannot be decompressed"));
@@ -246,12 +246,12 @@ static void test_mangled(void **state)
 	sqlite3 *db = fx_db(schema);
 
 	(void)state;
-	fx_write("m.cc", source, strlen(source));
-	if (fx_shell("g++ -g -O1 -Wl,--build-id -o m m.cc 2>/dev/null")) {
+	put_file("m.cc", source);
+	if (shell("g++ -g -O1 -Wl,--build-id -o m m.cc 2>/dev/null")) {
 		sqlite3_close(db);
 		skip();
 	}
-	fx_module(db, 1, fx_path("m"), fx_build_id("m"));
+	fx_module(db, 1, in_dir("m"), fx_build_id("m"));
 	fx_frame(db, 1, 1, offset_of("m", "_ZN3app5twiceEi"), 0);
 	assert_int_equal(cw_symbolize(db, &o), 0);
 	fx_expect(db, 1, "_ZN3app5twiceEi+0 m.cc:1");
@@ -266,5 +266,5 @@ int main(void)
 		cmocka_unit_test(test_mangled),
 	};
 
-	return cmocka_run_group_tests(tests, fx_setup, fx_teardown);
+	return cmocka_run_group_tests(tests, folder_new, folder_free);
 }

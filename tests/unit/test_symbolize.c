@@ -58,11 +58,11 @@ static const char program[] =
 /* Compile the program as src/prog.c, relative to where the compiler runs, and run it. */
 static void build(const char *name, const char *flags)
 {
-	assert_int_equal(fx_shell("mkdir -p src"), 0);
-	fx_write("src/prog.c", program, strlen(program));
-	assert_int_equal(fx_shell("${CC:-gcc} -g -O2 -fno-reorder-functions -Wl,--build-id %s "
-				  "-o %s src/prog.c && ./%s >%s.truth",
-				  flags, name, name, name),
+	assert_int_equal(shell("mkdir -p src"), 0);
+	put_file("src/prog.c", program);
+	assert_int_equal(shell("${CC:-gcc} -g -O2 -fno-reorder-functions -Wl,--build-id %s "
+			       "-o %s src/prog.c && ./%s >%s.truth",
+			       flags, name, name, name),
 			 0);
 }
 
@@ -102,7 +102,7 @@ static void check_frames(sqlite3 *db, const char *name)
 	/* The call is the last instruction: the return address lies behind the function. */
 	fx_expect(db, 4, "last_call+%d src/prog.c:33", (int)(truth(name, "ends") - last));
 	fx_expect(db, 5, "after_it+0 src/prog.c:35");
-	assert_string_equal(fx_module_text(db, 1, "symbols_from"), fx_path(name));
+	assert_string_equal(fx_module_text(db, 1, "symbols_from"), in_dir(name));
 }
 
 static void check_build(const char *name, const char *flags)
@@ -110,7 +110,7 @@ static void check_build(const char *name, const char *flags)
 	sqlite3 *db = fx_db(schema);
 
 	build(name, flags);
-	fx_module(db, 1, fx_path(name), fx_build_id(name));
+	fx_module(db, 1, in_dir(name), fx_build_id(name));
 	check_frames(db, name);
 	sqlite3_close(db);
 }
@@ -149,14 +149,13 @@ static void test_split_dwarf(void **state)
 static void test_absolute_source(void **state)
 {
 	sqlite3 *db = fx_db(schema);
-	const char *path = fx_path("src/prog.c");
+	const char *path = in_dir("src/prog.c");
 
 	(void)state;
 	build("absolute", "");
 	assert_int_equal(
-		fx_shell("${CC:-gcc} -g -O2 -o absolute %s && ./absolute >absolute.truth", path),
-		0);
-	fx_module(db, 1, fx_path("absolute"), fx_build_id("absolute"));
+		shell("${CC:-gcc} -g -O2 -o absolute %s && ./absolute >absolute.truth", path), 0);
+	fx_module(db, 1, in_dir("absolute"), fx_build_id("absolute"));
 	fx_frame(db, 1, 1, truth("absolute", "plain"), 1);
 	assert_int_equal(cw_symbolize(db, NULL), 0);
 	fx_expect(db, 1, "plain+%d %s:14",
@@ -171,12 +170,12 @@ static void test_embedded(void **state)
 	size_t size;
 	char *blob, id[128];
 	struct cw_open_opts o = {0};
-	const char *dirs[] = {fx_path("debug"), NULL};
+	const char *dirs[] = {in_dir("debug"), NULL};
 
 	(void)state;
 	build("origin", "-pie -fPIE");
 	strcpy(id, fx_build_id("origin"));
-	assert_int_equal(fx_shell("objcopy --strip-debug origin small"), 0);
+	assert_int_equal(shell("objcopy --strip-debug origin small"), 0);
 	blob = fx_read("small", &size);
 	fx_module(db, 1, "/nonexistent/origin", id);
 	fx_blob(db, 1, "symbols", blob, size);
@@ -193,9 +192,9 @@ static void test_embedded(void **state)
 
 	/* Separate debug file by build id, on top of the embedded one. */
 	fx_sql(db, sqlite3_mprintf("DELETE FROM symbol"));
-	assert_int_equal(fx_shell("mkdir -p debug/.build-id/%.2s && "
-				  "objcopy --only-keep-debug origin debug/.build-id/%.2s/%s.debug",
-				  id, id, id + 2),
+	assert_int_equal(shell("mkdir -p debug/.build-id/%.2s && "
+			       "objcopy --only-keep-debug origin debug/.build-id/%.2s/%s.debug",
+			       id, id, id + 2),
 			 0);
 	o.debug_dirs = dirs;
 	assert_int_equal(cw_symbolize(db, &o), 0);
@@ -209,14 +208,14 @@ static void test_embedded(void **state)
 static void test_sysroot_and_debuglink(void **state)
 {
 	sqlite3 *db = fx_db(schema);
-	struct cw_open_opts o = {.sysroot = fx_path("root")};
+	struct cw_open_opts o = {.sysroot = in_dir("root")};
 
 	(void)state;
 	build("linked", "-pie -fPIE");
 	assert_int_equal(
-		fx_shell("mkdir -p root/opt/.debug && cp linked root/opt/linked && cd root/opt && "
-			 "objcopy --only-keep-debug linked .debug/linked.dbg && strip linked && "
-			 "objcopy --add-gnu-debuglink=.debug/linked.dbg linked"),
+		shell("mkdir -p root/opt/.debug && cp linked root/opt/linked && cd root/opt && "
+		      "objcopy --only-keep-debug linked .debug/linked.dbg && strip linked && "
+		      "objcopy --add-gnu-debuglink=.debug/linked.dbg linked"),
 		0);
 	fx_module(db, 1, "/opt/linked (deleted)", fx_build_id("linked"));
 	fx_frame(db, 1, 1, truth("linked", "plain"), 1);
@@ -224,7 +223,7 @@ static void test_sysroot_and_debuglink(void **state)
 	fx_expect(db, 1, "plain+%d src/prog.c:14",
 		  (int)(truth("linked", "plain") - offset_of("linked", "plain")));
 	assert_string_equal(fx_module_text(db, 1, "symbols_from"),
-			    fx_path("root/opt/.debug/linked.dbg"));
+			    in_dir("root/opt/.debug/linked.dbg"));
 	sqlite3_close(db);
 }
 
@@ -234,7 +233,7 @@ static void test_wrong_build_id(void **state)
 
 	(void)state;
 	build("wrong", "-pie -fPIE");
-	fx_module(db, 1, fx_path("wrong"), "00112233445566778899aabbccddeeff00112233");
+	fx_module(db, 1, in_dir("wrong"), "00112233445566778899aabbccddeeff00112233");
 	fx_frame(db, 1, 1, truth("wrong", "plain"), 1);
 	assert_int_equal(cw_symbolize(db, NULL), 0);
 	fx_expect(db, 1, "");
@@ -252,9 +251,9 @@ static void test_no_build_id(void **state)
 
 	(void)state;
 	build("bare", "-pie -fPIE");
-	assert_int_equal(fx_shell("objcopy --remove-section=.note.gnu.build-id bare"), 0);
-	assert_int_equal(stat(fx_path("bare"), &st), 0);
-	fx_module(db, 1, fx_path("bare"), "");
+	assert_int_equal(shell("objcopy --remove-section=.note.gnu.build-id bare"), 0);
+	assert_int_equal(stat(in_dir("bare"), &st), 0);
+	fx_module(db, 1, in_dir("bare"), "");
 	fx_frame(db, 1, 1, truth("bare", "plain"), 1);
 	assert_int_equal(cw_symbolize(db, NULL), 0);
 	fx_expect(db, 1, "");
@@ -295,7 +294,7 @@ static void test_plt(void **state)
 		sqlite3_close(db);
 		skip();
 	}
-	fx_module(db, 1, fx_path("plt"), fx_build_id("plt"));
+	fx_module(db, 1, in_dir("plt"), fx_build_id("plt"));
 	fx_frame(db, 1, 1,
 		 offset_of("plt", "plain") +
 			 (strtoull(at, NULL, 16) -
@@ -322,12 +321,12 @@ static void test_cxx(void **state)
 	sqlite3 *db = fx_db(schema);
 
 	(void)state;
-	fx_write("src/cxx.cc", source, strlen(source));
-	if (fx_shell("g++ -g -O0 -Wl,--build-id -o cxx src/cxx.cc 2>/dev/null")) {
+	put_file("src/cxx.cc", source);
+	if (shell("g++ -g -O0 -Wl,--build-id -o cxx src/cxx.cc 2>/dev/null")) {
 		sqlite3_close(db);
 		skip();
 	}
-	fx_module(db, 1, fx_path("cxx"), fx_build_id("cxx"));
+	fx_module(db, 1, in_dir("cxx"), fx_build_id("cxx"));
 	fx_frame(db, 1, 1, offset_of("cxx", "_ZNK3app4Item5twiceEi"), 0);
 	fx_frame(db, 2, 1,
 		 offset_of("cxx", "_ZNK3app4Item5twiceEi") +
@@ -408,7 +407,7 @@ static void test_progress(void **state)
 	volatile sig_atomic_t cancel = 0;
 	size_t seen[2] = {0}, i;
 	struct cw_progress progress = {0, 1, note_progress, seen};
-	struct cw_module_identity identity = {.path = fx_path("shown")};
+	struct cw_module_identity identity = {.path = in_dir("shown")};
 	struct cw_batch b = {0};
 	struct cw_module_work *w;
 	uint64_t plain;
@@ -432,7 +431,7 @@ static void test_cancel(void **state)
 
 	(void)state;
 	build("cancelled", "");
-	fx_module(db, 1, fx_path("cancelled"), fx_build_id("cancelled"));
+	fx_module(db, 1, in_dir("cancelled"), fx_build_id("cancelled"));
 	fx_frame(db, 1, 1, truth("cancelled", "plain"), 1);
 	cw_symbolize_cancel = 1;
 	assert_int_equal(cw_symbolize(db, NULL), 0);
@@ -481,5 +480,5 @@ int main(void)
 		cmocka_unit_test(test_not_wanted),
 	};
 
-	return cmocka_run_group_tests(tests, fx_setup, fx_teardown);
+	return cmocka_run_group_tests(tests, folder_new, folder_free);
 }

@@ -37,12 +37,12 @@ static void add_frames(void)
 /* Without the C library's start files the file is small, so that most flips hit something. */
 static int setup(void **state)
 {
-	if (fx_setup(state))
+	if (folder_new(state))
 		return -1;
-	fx_write("prog.c", program, strlen(program));
-	if (fx_shell("${CC:-gcc} -g -O1 -shared -fPIC -nostdlib -Wl,--build-id "
-		     "-Wl,-z,noseparate-code "
-		     "-o prog prog.c"))
+	put_file("prog.c", program);
+	if (shell("${CC:-gcc} -g -O1 -shared -fPIC -nostdlib -Wl,--build-id "
+		  "-Wl,-z,noseparate-code "
+		  "-o prog prog.c"))
 		return -1;
 	image = fx_read("prog", &image_size);
 	text_start = strtoull(fx_output("nm prog | sed -n 's/ T two$//p'"), NULL, 16);
@@ -56,7 +56,7 @@ static int teardown(void **state)
 {
 	free(image);
 	sqlite3_close(db);
-	return fx_teardown(state);
+	return folder_free(state);
 }
 
 /* Name frames by the image, embedded as a whole so that its DWARF is used as well. */
@@ -119,6 +119,15 @@ static void test_truncation(void **state)
 	}
 }
 
+static void write_file(const char *name, const char *bytes, size_t size)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+}
+
 /* The same on disk, where the file is mapped and found by its build id. */
 static void test_file(void **state)
 {
@@ -128,12 +137,12 @@ static void test_file(void **state)
 	(void)state;
 	strcpy(id, fx_build_id("prog"));
 	fx_sql(db, sqlite3_mprintf("DELETE FROM module_blob; DELETE FROM module"));
-	fx_module(db, 1, fx_path("damaged"), id);
+	fx_module(db, 1, in_dir("damaged"), id);
 	for (round = 0; round < 300; round++) {
 		memcpy(copy, image, image_size);
 		for (i = 0; i < 4; i++)
 			copy[0x300 + next_random() % (image_size - 0x300)] = next_random();
-		fx_write("damaged", copy, image_size);
+		write_file("damaged", copy, image_size);
 		fx_sql(db, sqlite3_mprintf("DELETE FROM symbol"));
 		assert_int_equal(cw_symbolize(db, NULL), 0);
 	}
