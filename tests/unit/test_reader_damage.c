@@ -4,19 +4,11 @@
  * without a word.
  */
 #include "capture_fixture.h"
+#include "random.h"
 
 #define FLIP_ROUNDS 2000
 
 static uint64_t seed = 20240229;
-
-static uint64_t random_next(void)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
 
 /* A cut copy gives what stands before the cut, and says that something is missing. */
 static void check_cut(const struct bytes *whole, size_t at, size_t *most)
@@ -92,12 +84,12 @@ static void flip_bytes(void **state)
 	assert_int_equal(whole.nproblems, 0);
 	bytes_put(&copy, b.mem, b.n);
 	for (int round = 0; round < FLIP_ROUNDS; round++) {
-		int flips = 1 + random_next() % 4;
+		int flips = 1 + random_next(&seed) % 4;
 		struct readout o;
 
 		memcpy(copy.mem, b.mem, b.n);
 		for (int i = 0; i < flips; i++)
-			copy.mem[random_next() % b.n] ^= 1 << random_next() % 8;
+			copy.mem[random_next(&seed) % b.n] ^= 1 << random_next(&seed) % 8;
 		o = read_bytes(&copy);
 		if (o.open_error || !memcmp(copy.mem, b.mem, b.n))
 			continue;
@@ -124,7 +116,7 @@ static void scramble(void **state)
 
 	UNUSED(state);
 	for (int round = 0; round < 1000; round++) {
-		size_t from = random_next() % b.n, len = random_next() % 300;
+		size_t from = random_next(&seed) % b.n, len = random_next(&seed) % 300;
 		struct bytes copy = {0};
 		struct readout o;
 
@@ -134,7 +126,7 @@ static void scramble(void **state)
 		switch (round % 3) {
 		case 0:
 			for (size_t i = 0; i < len; i++)
-				bytes_put(&copy, &(uint8_t){random_next()}, 1);
+				bytes_put(&copy, &(uint8_t){random_next(&seed)}, 1);
 			break;
 		case 1: /* removed */
 			break;
@@ -160,17 +152,17 @@ static void random_records(void **state)
 		struct bytes content = {0}, b = {0};
 		struct cw_chunk c;
 
-		make_chunk(&c, 0, 1 + random_next() % 20);
+		make_chunk(&c, 0, 1 + random_next(&seed) % 20);
 		put_record(&content, &c.h);
 		for (unsigned i = 0; i < 20; i++) {
 			uint64_t words[24];
 			struct cw_rec *rec = (struct cw_rec *)words;
 
 			for (unsigned k = 0; k < 24; k++)
-				words[k] = random_next();
-			rec->type = random_next() % 48;
-			if (random_next() % 8)
-				rec->size = 16 + random_next() % 176;
+				words[k] = random_next(&seed);
+			rec->type = random_next(&seed) % 48;
+			if (random_next(&seed) % 8)
+				rec->size = 16 + random_next(&seed) % 176;
 			bytes_put(&content, words,
 				  rec->size < sizeof(words) ? cw_rec_stride(rec) : sizeof(words));
 		}

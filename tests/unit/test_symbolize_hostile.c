@@ -6,6 +6,7 @@
 /* LINK: analyze/symbolize_perfmap.o analyze/symbol_sources.o analyze/demangle.o */
 /* LINK: analyze/symbol_links.o analyze/debuginfod.o analyze/symbol_places.o analyze/embedded.o */
 /* LINK: analyze/symbolize_pool.o analyze/say.o analyze/print.o */
+#include "random.h"
 #include "symbolize_fixture.h"
 #include "symbolize_elf.h"
 #include "symbolize_table.h"
@@ -69,15 +70,7 @@ static void run(const char *data, size_t size)
 		fx_expect(db, 1, "two+0 prog.c:2");
 }
 
-static uint64_t random_state = 88172645463325252ull;
-
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
+static uint64_t seed = 88172645463325252ull;
 
 static void test_flips(void **state)
 {
@@ -88,16 +81,18 @@ static void test_flips(void **state)
 	(void)state;
 	run(image, image_size);
 	for (round = 0; round < 3000; round++) {
-		int flips = 1 + next_random() % 8;
+		int flips = 1 + random_next(&seed) % 8;
 
 		memcpy(copy, image, image_size);
 		for (i = 0; i < flips; i++) {
 			/* Half of them in the headers, the section table and what is in between. */
-			size_t at = next_random() % image_size;
+			size_t at = random_next(&seed) % image_size;
 
 			if (round & 1)
-				at = next_random() & 2 ? at % 0x240 : image_size - 1 - at % 0x900;
-			copy[at] = round & 2 ? (char)next_random() : (char)edges[next_random() % 5];
+				at = random_next(&seed) & 2 ? at % 0x240
+							    : image_size - 1 - at % 0x900;
+			copy[at] = round & 2 ? (char)random_next(&seed)
+					     : (char)edges[random_next(&seed) % 5];
 		}
 		run(copy, image_size);
 	}
@@ -141,7 +136,8 @@ static void test_file(void **state)
 	for (round = 0; round < 300; round++) {
 		memcpy(copy, image, image_size);
 		for (i = 0; i < 4; i++)
-			copy[0x300 + next_random() % (image_size - 0x300)] = next_random();
+			copy[0x300 + random_next(&seed) % (image_size - 0x300)] =
+				random_next(&seed);
 		write_file("damaged", copy, image_size);
 		fx_sql(db, sqlite3_mprintf("DELETE FROM symbol"));
 		assert_int_equal(cw_symbolize(db, NULL), 0);
