@@ -71,6 +71,34 @@ expect "no frame pointers: system calls that are not complete or not as the prog
 expect "no frame pointers: stacks that are not right and do not say so" "$(compared nofp "$wrong complete AND NOT right")" ""
 grep -q 'stack_test_nofp: no frame pointers.*--stack dwarf' "$tmp/nofp.log" ||
 	fail "no frame pointers: the recorder does not say so: $(cat "$tmp/nofp.log")"
+# A program is executed while the recorder does not run: where code is mapped it knows of the one before. The
+# stacks of its first moments have names of their own all the same.
+cp "$workloads/stack_test_nofp" "$tmp/bin/"
+cat >"$tmp/later" <<END
+#!/bin/bash
+(: >"$tmp/forked"; while [ ! -e "$tmp/go" ]; do sleep 0.02; done
+	exec "$tmp/bin/stack_test_nofp" --truth "$tmp/later.truth" --recursion 120) &
+wait
+END
+chmod +x "$tmp/later"
+"$record" -o "$tmp/later.cwc" --attribution --stack dwarf -f --exec "$tmp/later" \
+	"$tmp/bin/stack_test_nofp:stack_leaf" >"$tmp/later.out" 2>"$tmp/later.log" &
+recorder_pid=$!
+pids+=($recorder_pid)
+wait_for test -e "$tmp/forked"
+sleep 0.3
+kill -STOP $recorder_pid
+: >"$tmp/go"
+wait_for grep -q stdio "$tmp/later.truth"
+kill -CONT $recorder_pid
+wait $recorder_pid
+expect "executed meanwhile: exit status of the recorder" "$? $(grep -c 'none lost' "$tmp/later.log")" "0 1"
+forget $recorder_pid
+import later
+expect "executed meanwhile: paths with a stack of another's" "$(compared later "SELECT count(*) FROM (SELECT stack_id
+	FROM compared WHERE kind = 'entry' GROUP BY stack_id HAVING count(DISTINCT path) > 1)")" 0
+expect "executed meanwhile: stacks that are not right and do not say so" "$(compared later "$wrong complete AND NOT right")" ""
+
 # Return probes on functions that are still to return: their trampoline is in no stack.
 ways returns stack_test --stack dwarf --ret step_a path_direct path_deep thread_main path_thread
 expect "return probes: paths whose functions are not as the program knows them" \
