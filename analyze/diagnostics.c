@@ -407,14 +407,13 @@ static const struct argp argp = {options, parse, "CAPTURE", doc, children, NULL,
 static int print(void *arg, sqlite3 *db, FILE *out)
 {
 	struct args *a = arg;
-	const struct cw_input *in = &a->listing.input;
 	struct cw_plan_filters filters;
 
 	if (!cw_query_int(db, "SELECT count(*) FROM hop_count", 0))
 		return cw_fail(-ENODATA,
 			       "no hop was recorded: give one with --async-hop SOURCE,ARG,TARGET");
 	if (a->interval_ns == CW_UNSET) {
-		cw_capture_filters(db, in->config ? &in->filters : NULL, &filters);
+		cw_capture_filters(db, cw_input_filters(&a->listing.input), &filters);
 		a->interval_ns = filters.diagnostic_interval_ns ?: CW_DIAGNOSTIC_INTERVAL_NS;
 	}
 	return cw_diagnostics_print(db, a->listing.format, a->interval_ns, out);

@@ -16,7 +16,7 @@
 #include "report.h"
 #include "say.h"
 
-enum { OPT_FORMAT = 0x300, OPT_MIN_CHANGE, OPT_COLOR };
+enum { OPT_FORMAT = 0x300, OPT_MIN_CHANGE };
 
 #define ROUNDS 19999
 
@@ -131,6 +131,7 @@ static int open_side(struct args *a, int i)
 	int err;
 
 	r->filters = a->filters;
+	r->config = cw_input_filters(&a->input);
 	a->input.open.capture = a->capture[i];
 	a->input.open.progress = isatty(STDERR_FILENO);
 	err = cw_database_open(&r->db, &a->input.open);

@@ -464,7 +464,7 @@ int cw_cmd_follow(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &f))
 		return 2;
 	f.watch.arg = &f;
-	f.report.config = f.input.config ? &f.input.filters : NULL;
+	f.report.config = cw_input_filters(&f.input);
 	signal(SIGINT, on_interrupt);
 	signal(SIGTERM, on_interrupt);
 	status = run(&f);

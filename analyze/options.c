@@ -191,6 +191,11 @@ error_t cw_input_argument(struct cw_input *in, int key, char *arg, struct argp_s
 	return 0;
 }
 
+const struct cw_plan_filters *cw_input_filters(const struct cw_input *in)
+{
+	return in->config ? &in->filters : NULL;
+}
+
 void cw_input_free(struct cw_input *in)
 {
 	cw_plan_free(in->plan);

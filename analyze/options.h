@@ -23,6 +23,9 @@ struct cw_input {
 extern const struct argp cw_input_argp;
 void cw_input_free(struct cw_input *in);
 
+/* The filters of --config, which hold instead of the capture's; NULL when none was given. in's. */
+const struct cw_plan_filters *cw_input_filters(const struct cw_input *in);
+
 /*
  * For commands of one capture: takes it at ARGP_KEY_ARG and asks for it at ARGP_KEY_END; none is a
  * usage error, and so is another one, unless it is a segment that is opened with the first anyway.

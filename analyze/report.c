@@ -66,7 +66,7 @@ int cw_cmd_report(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return 2;
 	a.input.open.progress = isatty(STDERR_FILENO);
-	a.report.config = a.input.config ? &a.input.filters : NULL;
+	a.report.config = cw_input_filters(&a.input);
 	status = run(&a);
 	sqlite3_close(a.report.db);
 	cw_input_free(&a.input);

@@ -17,8 +17,7 @@ static const struct format {
 	{"chrome", {"scope.sql", "chrome.sql"}},
 	{"speedscope", {"scope.sql", "stacks.sql", "speedscope.sql"}},
 	{"folded", {"scope.sql", "stacks.sql", "folded.sql"}},
-	{"csv", {NULL}},
-	/* csv is that of report */
+	{"csv", {NULL}}, /* as report has it */
 	{"dot", {"scope.sql", "dot.sql"}},
 	{"otlp", {"scope.sql", "otlp.sql"}},
 	{"firefox", {"scope.sql", "stacks.sql", "firefox.sql"}},
@@ -159,6 +158,7 @@ int cw_cmd_export(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return 2;
 	a.input.open.progress = isatty(STDERR_FILENO);
+	a.report.config = cw_input_filters(&a.input);
 	status = run(&a);
 	sqlite3_close(a.report.db);
 	cw_input_free(&a.input);

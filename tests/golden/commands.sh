@@ -99,6 +99,10 @@ chains 7 1 --async-hop enqueue_storage_task,2,write_result --config "$dir/plan.y
 	{ echo "follow --config"; failed=1; }
 plan 'filters:' '  max_events: 4'
 chains 4 2 --config "$dir/plan.yaml"
+[ "$("$analyze" export "$c" --format csv --config "$dir/plan.yaml" 2>/dev/null | cut -d, -f1 | sort -u | wc -l)" = 5 ] ||
+	{ echo "export --config"; failed=1; }
+[ "$("$analyze" diff "$c" "$c" --format jsonl --config "$dir/plan.yaml" 2>/dev/null | grep -c '"count_a":4,"count_b":4,')" -gt 0 ] ||
+	{ echo "diff --config"; failed=1; }
 expect 2 'only one --config' "$c" --config "$dir/plan.yaml" --config "$dir/other.yaml"
 expect 1 'cannot read .*none.yaml: No such file' "$c" --config "$dir/none.yaml"
 plan 'hops:' '  - source: f' '    source_arg: 9' '    target: g'
