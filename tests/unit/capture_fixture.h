@@ -111,13 +111,24 @@ static inline void make_end(struct cw_end *e)
 static const struct cw_meta_kv fixture_keys[] = {
 	{"host", "test"}, {"page_size", "4096"}, {NULL, NULL}};
 
+/* What a writer wrote, all of it; frees the writer and closes its file. */
+static inline struct bytes finish(struct cw_writer *w, int fd, bool clean)
+{
+	struct bytes b;
+
+	assert_int_equal(cw_writer_finish(w, clean), 0);
+	cw_writer_free(w);
+	b = file_bytes(fd);
+	close(fd);
+	return b;
+}
+
 /* nchunks chunks of per events each, event k at ts (k + 1) * 1000, then an end record. */
 static inline struct bytes simple_capture(unsigned nchunks, unsigned per, bool clean)
 {
 	int fd = memory_file();
 	struct cw_end end;
 	struct cw_writer *w;
-	struct bytes b;
 
 	make_end(&end);
 	assert_int_equal(cw_writer_new(&w, fd, fixture_keys), 0);
@@ -130,11 +141,7 @@ static inline struct bytes simple_capture(unsigned nchunks, unsigned per, bool c
 	}
 	if (clean)
 		assert_int_equal(cw_writer_append_tail(w, &end.h, sizeof(end), "done", 4), 0);
-	assert_int_equal(cw_writer_finish(w, clean), 0);
-	cw_writer_free(w);
-	b = file_bytes(fd);
-	close(fd);
-	return b;
+	return finish(w, fd, clean);
 }
 
 /* ---- captures by hand -------------------------------------------------------------------------
@@ -185,6 +192,21 @@ static inline void put_frame(struct bytes *b, const struct bytes *content)
 	ZSTD_freeCCtx(cctx);
 }
 
+/* A capture of one chunk that holds these records, after a good header. */
+static inline struct bytes one_chunk(const struct bytes *records, uint32_t n)
+{
+	struct bytes content = {0}, b = {0};
+	struct cw_chunk c;
+
+	make_chunk(&c, 0, n);
+	put_record(&content, &c.h);
+	bytes_put(&content, records->mem, records->n);
+	put_header(&b);
+	put_frame(&b, &content);
+	bytes_free(&content);
+	return b;
+}
+
 /* Where the frames of a capture begin; the end is one more. Frame 0 is the header. */
 static inline size_t frame_offsets(const struct bytes *b, size_t *offsets, size_t room)
 {
@@ -204,6 +226,17 @@ static inline size_t frame_offsets(const struct bytes *b, size_t *offsets, size_
 
 /* ---- reading ----------------------------------------------------------------------------------
  */
+
+/* A reader of these bytes, which open without complaint; *fd is for the caller to close. */
+static inline struct cw_reader *open_bytes(const struct bytes *b, int *fd)
+{
+	struct cw_reader *r;
+	char err[512];
+
+	*fd = bytes_file(b);
+	assert_int_equal(cw_reader_open_fd(&r, *fd, "FILE", err, sizeof(err)), 0);
+	return r;
+}
 
 struct readout {
 	int open_error; /* of cw_reader_open_fd */

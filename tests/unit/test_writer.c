@@ -44,17 +44,6 @@ static void release(struct frame *frames, size_t n)
 		free(frames[i].mem);
 }
 
-static struct bytes finish(struct cw_writer *w, int fd, bool clean)
-{
-	struct bytes b;
-
-	assert_int_equal(cw_writer_finish(w, clean), 0);
-	cw_writer_free(w);
-	b = file_bytes(fd);
-	close(fd);
-	return b;
-}
-
 static const struct cw_rec *record_in(const struct frame *f, unsigned index)
 {
 	const uint8_t *p = f->mem;
