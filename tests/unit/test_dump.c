@@ -148,15 +148,10 @@ static struct cw_writer *start(int *fd)
 static struct bytes stop(struct cw_writer *w, int fd)
 {
 	struct cw_end end;
-	struct bytes b;
 
 	make_end(&end);
 	cw_writer_append(w, &end.h);
-	assert_int_equal(cw_writer_finish(w, true), 0);
-	cw_writer_free(w);
-	b = file_bytes(fd);
-	close(fd);
-	return b;
+	return finish(w, fd, true);
 }
 
 static void put_references(struct cw_writer *w)
