@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o analyze/hash.o */
+/* LINK: analyze/symbolize_elf.o analyze/symbolize_table.o */
+/* How a recorded stack is put together of frame pointers and rules, over made-up code. */
+#include "random.h"
+#include "unwind_fixture.h"
+
+static struct cw_unwound found;
+
+/*
+ * Code by address: 0x401xxx keeps frame pointers, 0x402xxx does not, 0x403xxx begins threads,
+ * 0x404xxx has no rules, 0x405xxx may still get some. Nothing else is mapped.
+ */
+static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_rules **rules)
+{
+	(void)arg;
+	*rules = NULL;
+	switch (pc >> 12) {
+	case 0x401:
+		*rules = &by_fp;
+		return CW_CODE_RULES;
+	case 0x402:
+		*rules = &by_sp;
+		return CW_CODE_RULES;
+	case 0x403:
+		*rules = &outermost;
+		return CW_CODE_RULES;
+	case 0x404:
+		return CW_CODE_NO_RULES;
+	case 0x405:
+		return CW_CODE_LATER;
+	default:
+		return CW_CODE_NONE;
+	}
+}
+
+static struct cw_stack *stack_of(uint32_t flags, uint64_t caller, unsigned n,
+				 const uint64_t *frames)
+{
+	static uint64_t buf[256];
+	struct cw_stack *s = (void *)buf;
+
+	memset(buf, 0, sizeof(buf));
+	s->h.size = (uint16_t)(sizeof(*s) + n * 8);
+	s->flags = flags;
+	s->caller = caller;
+	memcpy(s->frames, frames, n * 8);
+	return s;
+}
+
+static struct cw_stack_regs *regs_of(unsigned frame, uint64_t pc, uint64_t sp, uint64_t fp,
+				     uint64_t address, unsigned n, const uint64_t *words)
+{
+	static uint64_t bufs[2][256];
+	struct cw_stack_regs *r = (void *)bufs[frame > 0];
+
+	memset(r, 0, sizeof(bufs[0]));
+	r->h.size = (uint16_t)(sizeof(*r) + n * 8);
+	r->frame = frame;
+	r->known = BIT(6) | BIT(7) | BIT(16);
+	r->regs[6] = fp;
+	r->regs[7] = sp;
+	r->regs[16] = pc;
+	r->address = address;
+	r->wanted = n * 8;
+	memcpy(r->memory, words, n * 8);
+	return r;
+}
+
+static bool unwind(const struct cw_stack *s, const struct cw_stack_regs *begin,
+		   const struct cw_stack_regs *end)
+{
+	struct cw_unwind_source source = {find_made_up, NULL, x86()};
+
+	return cw_unwind_stack(&source, s, begin, end, &found);
+}
+
+static void expect_frames(unsigned n, const uint64_t *pcs)
+{
+	assert_int_equal(found.n, n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(found.pc[i], pcs[i]);
+}
+
+/*
+ * A system call: wrapper 0x402010 called by 0x402020 called by 0x401030, which has a frame pointer,
+ * called by 0x401040, called by what begins threads. The walk saw 0x402010, 0x401040, 0x403050.
+ */
+static const uint64_t gap_words[] = {1, 0x402021, 2, 0x401031, STACK + 48, 0x401041};
+static const uint64_t tail_words[] = {STACK + 48, 0x401041, 0, 0x403051, 0, 0};
+
+static void joins_frame_pointers(void **state)
+{
+	const uint64_t fp[] = {0x402010, 0x401041, 0x403051},
+		       all[] = {0x402010, 0x402021, 0x401031, 0x401041, 0x403051};
+	struct cw_stack *s = stack_of(0, 0, 3, fp);
+	struct cw_stack_regs *begin, *end;
+
+	(void)state;
+	/* The caller's frame pointer is untouched by those without: rules must not restore it. */
+	plain_rules[1].kind = CW_RULE_UNDEFINED;
+	plain_rules[1].of = 0;
+	begin = regs_of(0, 0x402010, STACK, STACK + 32, STACK, 6, gap_words);
+	end = regs_of(1, 0x401041, STACK + 48, STACK + 48, STACK + 32, 6, tail_words);
+	assert_true(unwind(s, begin, end));
+	expect_frames(5, all);
+	assert_true(found.complete && found.repaired);
+	assert_false(found.truncated || found.broken);
+	assert_null(found.problem);
+	assert_true(found.exact[0] && !found.exact[1]);
+	/* Without the end nothing says that the thread began there. */
+	assert_true(unwind(s, begin, NULL));
+	expect_frames(5, all);
+	assert_false(found.complete);
+	assert_true(found.broken);
+	plain_rules[1].kind = CW_RULE_AT_CFA;
+	plain_rules[1].of = 6;
+}
+
+/* Without what was saved, the wrapper is known to hide its caller. */
+static void says_what_is_hidden(void **state)
+{
+	const uint64_t fp[] = {0x402010, 0x401041, 0x403051};
+
+	(void)state;
+	assert_true(unwind(stack_of(CW_STACK_FP_END, 0, 3, fp), NULL, NULL));
+	expect_frames(3, fp);
+	assert_false(found.complete);
+	assert_true(found.broken);
+	assert_non_null(strstr(found.problem, "hides"));
+	/* At entry the caller is known, and only a caller without frame pointer hides one. */
+	assert_true(unwind(stack_of(CW_STACK_ENTRY, 0x401061, 3, fp), NULL, NULL));
+	assert_int_equal(found.n, 4);
+	assert_int_equal(found.pc[1], 0x401061);
+	assert_null(strstr(found.problem, "hides"));
+	assert_true(unwind(stack_of(CW_STACK_ENTRY, 0x402061, 3, fp), NULL, NULL));
+	assert_non_null(strstr(found.problem, "hides"));
+}
+
+/* What is saved ends before the first frame pointer. */
+static void gap_is_too_large(void **state)
+{
+	const uint64_t fp[] = {0x402010, 0x401041, 0x403051},
+		       some[] = {0x402010, 0x402021, 0x401041, 0x403051};
+
+	(void)state;
+	assert_true(unwind(stack_of(0, 0, 3, fp),
+			   regs_of(0, 0x402010, STACK, STACK + 32, STACK, 2, gap_words), NULL));
+	expect_frames(4, some);
+	assert_true(found.broken && !found.complete);
+}
+
+static void false_frames_go(void **state)
+{
+	const uint64_t fp[] = {0x401010, 0x401041, 0x7f0000001000};
+
+	(void)state;
+	assert_true(unwind(stack_of(0, 0, 3, fp), NULL, NULL));
+	expect_frames(2, fp);
+	assert_true(found.broken && found.repaired && !found.complete);
+}
+
+static void code_without_rules(void **state)
+{
+	const uint64_t fp[] = {0x404010, 0x404041};
+
+	(void)state;
+	/* Only the chain's own word counts. */
+	assert_true(unwind(stack_of(CW_STACK_FP_END, 0, 2, fp), NULL, NULL));
+	assert_true(found.complete);
+	assert_true(unwind(stack_of(0, 0, 2, fp), NULL, NULL));
+	assert_false(found.complete);
+	assert_true(unwind(stack_of(CW_STACK_TRUNCATED | CW_STACK_FP_END, 0, 2, fp), NULL, NULL));
+	assert_true(found.truncated && !found.complete);
+	assert_true(unwind(stack_of(CW_STACK_NO_FP | CW_STACK_ENTRY, 0x404061, 1, fp), NULL, NULL));
+	assert_int_equal(found.n, 2);
+	assert_false(found.complete || found.broken || found.truncated);
+	assert_non_null(found.problem);
+}
+
+/* --stack dwarf where the first module has no rules: frame pointers serve. */
+static void falls_back(void **state)
+{
+	const uint64_t fp[] = {0x404010, 0x401041, 0x403051}, words[] = {0, 0, 0, 0, 0, 0};
+	struct cw_stack *s = stack_of(CW_STACK_DWARF, 0, 3, fp);
+
+	(void)state;
+	assert_true(unwind(s, regs_of(0, 0x404010, STACK, 1, STACK, 6, words), NULL));
+	expect_frames(3, fp);
+	assert_true(found.by_fp && !found.by_rules && !found.complete);
+}
+
+/* The loader is entered by code without rules, with all of the stack above it. */
+static void begins_without_rules(void **state)
+{
+	const uint64_t fp[] = {0x402010}, words[] = {1, 0x402021, 2, 0x404001};
+	const uint64_t want[] = {0x402010, 0x402021, 0x404001};
+	struct cw_stack_regs *r = regs_of(0, 0x402010, STACK, 1, STACK, 4, words);
+
+	(void)state;
+	assert_true(unwind(stack_of(0, 0, 1, fp), r, NULL));
+	expect_frames(3, want);
+	assert_true(found.broken && !found.complete);
+	r->flags = CW_SAVED_ALL;
+	assert_true(unwind(stack_of(0, 0, 1, fp), r, NULL));
+	expect_frames(3, want);
+	assert_true(found.complete && !found.broken && !found.truncated && !found.problem);
+	/* There is more above: it was not the first one. */
+	r->wanted += 8;
+	assert_true(unwind(stack_of(0, 0, 1, fp), r, NULL));
+	assert_false(found.complete);
+}
+
+static void waits(void **state)
+{
+	const uint64_t fp[] = {0x401010, 0x405041, 0x403051};
+
+	(void)state;
+	assert_false(unwind(stack_of(0, 0, 3, fp), NULL, NULL));
+}
+
+/* Numbers in records are what they like. */
+static void hostile_records(void **state)
+{
+	uint64_t seed = 7, words[64], frames[8];
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		struct cw_stack_regs *begin, *end;
+		struct cw_stack *s;
+
+		for (unsigned i = 0; i < 64; i++) {
+			uint64_t random = random_next(&seed);
+
+			words[i] = random >> 40 & 1   ? 0x400000 + (random >> 50)
+				   : random >> 41 & 1 ? STACK + (random >> 54)
+						      : random;
+		}
+		memcpy(frames, words, sizeof(frames));
+		s = stack_of((uint32_t)words[9], words[10], words[11] % 9, frames);
+		begin = regs_of(0, words[12], STACK + words[13] % 64 * 8,
+				STACK + words[14] % 64 * 8, STACK, words[15] % 64, words);
+		end = regs_of(1, words[16], words[17], words[18], STACK, words[19] % 64, words);
+		end->frame = (uint32_t)words[20] % 12;
+		begin->known ^= words[21] & BIT(6);
+		begin->wanted = (uint32_t)words[22];
+		unwind(s, words[23] & 1 ? begin : NULL, words[23] & 2 ? end : NULL);
+		assert_true(found.n <= CW_MAX_UNWOUND);
+		assert_false(found.complete && (found.broken || found.truncated));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(joins_frame_pointers), cmocka_unit_test(says_what_is_hidden),
+		cmocka_unit_test(gap_is_too_large),     cmocka_unit_test(false_frames_go),
+		cmocka_unit_test(code_without_rules),   cmocka_unit_test(falls_back),
+		cmocka_unit_test(begins_without_rules), cmocka_unit_test(waits),
+		cmocka_unit_test(hostile_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
