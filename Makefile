@@ -113,9 +113,12 @@ $(B)/workloads/%: $(B)/tests/workloads/%.o $(B)/tests/workloads/truth.o
 
 # ---- tests ----------------------------------------------------------------------------------------
 # One unit test is one file. Its first lines name the objects it is about: LINK: record/placement.o
+# So do those of the fixtures that it includes.
 ASAN       := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 UNIT_TESTS := $(patsubst %.c,$(B)/asan/%,$(wildcard tests/unit/test_*.c))
-links       = $(shell sed -n '1,10s@.*LINK: *\(.*\.o\) *\*/.*@\1@p' $(1))
+fixtures    = $(wildcard $(addprefix tests/unit/,$(shell sed -n 's@^.include "\([a-z_]*\.h\)"@\1@p' $(1))))
+including   = $(1) $(foreach f,$(call fixtures,$(1)),$(call including,$(f)))
+links       = $(sort $(shell sed -sn '1,10s@.*LINK: *\(.*\.o\) *\*/.*@\1@p' $(call including,$(1))))
 $(B)/asan/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -O1 $(ASAN) -I. -Irecord -Ianalyze -c $< -o $@

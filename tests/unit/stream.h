@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o */
+/* LINK: analyze/unwind_modules.o analyze/symbol_sources.o analyze/symbolize_elf.o */
+/* LINK: analyze/symbolize_table.o analyze/symbol_links.o analyze/debuginfod.o */
+/* LINK: analyze/hash.o analyze/distinct.o analyze/rows.o analyze/sort.o analyze/passes.o */
+/* LINK: analyze/loss.o analyze/identity.o analyze/images.o analyze/stacks.o analyze/files.o */
+/* LINK: analyze/probes.o analyze/episode.o analyze/state.o analyze/calls.o analyze/chains.o */
+/* LINK: analyze/submissions.o analyze/hops.o analyze/steps.o analyze/seen_keys.o */
+/* LINK: analyze/stitch.o analyze/syscalls.o analyze/ingest.o */
 /*
  * Synthetic streams of records for tests of the passes: each helper appends one record, stream_end
  * ends the capture, and questions are put in SQL. No file, no kernel.

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* clang-format off */
-/* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o analyze/unwind_modules.o */
-/* LINK: analyze/symbol_sources.o analyze/symbolize_elf.o analyze/symbolize_table.o */
-/* LINK: analyze/symbol_links.o analyze/debuginfod.o */
-/* LINK: analyze/hash.o analyze/distinct.o analyze/rows.o analyze/sort.o analyze/passes.o analyze/loss.o analyze/identity.o analyze/images.o analyze/stacks.o analyze/files.o analyze/probes.o analyze/episode.o analyze/state.o analyze/calls.o analyze/chains.o analyze/submissions.o analyze/hops.o analyze/steps.o analyze/seen_keys.o analyze/stitch.o analyze/syscalls.o analyze/ingest.o */
-/* clang-format on */
 /* Incarnations of processes and threads, what is mapped into them, and stacks resolved by that. */
 #include "stream.h"
 
