@@ -26,7 +26,8 @@
 #define EMBED_NS      1000000000ull
 #define EPOCH_BYTES   (64ull << 20)
 #define PLAN_PIECE    60000
-#define SIZE_ROUND    1024 /* records between two looks at the size of the file */
+#define CARRY_NS      50000000ull /* the ring may never be empty: others wait, too */
+#define ROUND         1024 /* records between two looks at the clock and the size of the file */
 #define REST_ROUNDS   100
 #define REST_PAUSE_NS 5000000l
 #define OPEN_CALLS    4096u
@@ -46,6 +47,7 @@ struct cw_drain {
 	uint64_t counted;               /* calls of the last function */
 	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
+	uint64_t pause_at;         /* of what is carried over now */
 	size_t running;            /* processes that are waited for */
 	uint32_t open[OPEN_CALLS]; /* of the function that is counted, by thread id */
 	bool enough;               /* what comes now is thrown away */
@@ -115,6 +117,17 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 	}
 }
 
+/*
+ * Is it time for signals, the clock and mappings? And a full ring is a good part of a file: do not
+ * carry all of it over at once.
+ */
+static bool must_pause(const struct cw_drain *d)
+{
+	if (cw_clock_ns(CLOCK_MONOTONIC) >= d->pause_at)
+		return true;
+	return !d->enough && d->s.segments->o->max_bytes && !d->rotation.until && is_full(d);
+}
+
 static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 {
 	struct cw_drain *d = arg;
@@ -125,15 +138,13 @@ static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 	if (d->enough) {
 		d->thrown_away++;
 		cw_losses_discard(d->s.losses, rec->type, rec->cpu);
-		return 0;
+	} else {
+		rc = cw_rotate_append(&d->rotation, rec);
+		if (rc)
+			return rc;
+		follow_record(d, rec);
 	}
-	rc = cw_rotate_append(&d->rotation, rec);
-	if (rc)
-		return rc;
-	follow_record(d, rec);
-	/* A full ring is a good part of a file: do not carry all of it over at once. */
-	d->paused = d->s.segments->o->max_bytes && d->received % SIZE_ROUND == 0 &&
-		    !d->rotation.until && is_full(d);
+	d->paused = d->received % ROUND == 0 && must_pause(d);
 	return d->paused ? -EAGAIN : 0;
 }
 
@@ -325,6 +336,7 @@ static int carry(struct cw_drain *d)
 	int rc;
 
 	cw_modules_drain(d->s.modules);
+	d->pause_at = cw_clock_ns(CLOCK_MONOTONIC) + CARRY_NS;
 	d->paused = false;
 	rc = ring_buffer__consume(d->ring);
 	cw_tracked_settle(d->tracked);
@@ -392,7 +404,7 @@ int cw_drain_rest(struct cw_drain *d, char *err)
 	const struct timespec pause = {.tv_nsec = REST_PAUSE_NS};
 	int rc, i;
 
-	for (i = 0; i < REST_ROUNDS; i++) {
+	for (i = 0; i < REST_ROUNDS; i += !d->paused) {
 		rc = carry(d);
 		if (!rc)
 			rc = cw_losses_poll(d->s.losses);
@@ -400,7 +412,8 @@ int cw_drain_rest(struct cw_drain *d, char *err)
 			return rc;
 		if (d->received >= all_emitted(d))
 			break;
-		nanosleep(&pause, NULL);
+		if (!d->paused)
+			nanosleep(&pause, NULL);
 	}
 	rc = cw_rotate_poll(&d->rotation, UINT64_MAX, err);
 	if (!rc)

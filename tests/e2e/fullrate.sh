@@ -85,5 +85,18 @@ import full --no-symbols && {
 		"SELECT count(*) FROM raw_probe_return" 2>/dev/null | tail -n 1 | tr -d '\r') +
 		$(value "SELECT coalesce(sum(count), 0) FROM loss WHERE kind = 'probe_return'")))" "$made"
 }
+
+# A reader that is slower than the target holds up what it reads, but not the clock: the ring is never
+# empty all the while.
+rm -f "$tmp/go"
+start_hits slow.out 40 0
+: >"$tmp/go"
+timeout 60 "$record" -p $target --stack none --duration 1 --ring-size 1M hit -o - 2>"$tmp/slow.log" |
+	while [ "$(dd bs=16k count=1 iflag=fullblock status=none | wc -c)" -gt 0 ]; do sleep 0.05; done
+grep -q LOST "$tmp/slow.log" || fail "the reader was not slower than the target: $(tail -n 1 "$tmp/slow.log")"
+kill -KILL $target || fail "--duration 1 ended with the target, after 40 s"
+wait $target 2>/dev/null
+forget $target
+
 note "$at_rate events/s without a loss (an empty program: $floor), ${made} calls received or lost beyond"
 finish
