@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Files that complete one another: debug files, dwz's alternates, symbols that are compressed. */
-/* LINK: analyze/symbolize.o analyze/symbolize_module.o analyze/symbolize_batch.o */
-/* LINK: analyze/symbolize_dwarf.o analyze/symbolize_elf.o analyze/symbolize_table.o */
-/* LINK: analyze/symbolize_perfmap.o analyze/symbol_sources.o analyze/demangle.o */
-/* LINK: analyze/symbol_links.o analyze/debuginfod.o analyze/symbol_places.o analyze/embedded.o */
-/* LINK: analyze/symbolize_pool.o analyze/say.o analyze/print.o */
 #include "symbolize_fixture.h"
 
 static const char schema[] =
