@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "commands.h"
 #include "embedded.h"
 #include "options.h"
+#include "outfile.h"
 #include "print.h"
 #include "say.h"
 #include "sequence.h"
@@ -79,7 +79,8 @@ static int add_file(struct archive *a, const struct module *m, struct cw_elf *el
 	fputs(*first ? "  adds " : ", ", stdout);
 	*first = false;
 	if ((uint64_t)st.st_size > CW_SPLICE_MAX) {
-		print_size("not: too large, ", (uint64_t)st.st_size);
+		printf("no %s, which is too large:", name);
+		print_size("", (uint64_t)st.st_size);
 		return 0;
 	}
 	print_size(name, (uint64_t)st.st_size);
@@ -202,27 +203,6 @@ static void release(struct archive *a)
 /* ---- the copy -----------------------------------------------------------------------------------
  */
 
-/* The file being written: Ctrl-C must not leave half a copy behind. */
-static char *volatile being_made;
-
-static void on_signal(int sig)
-{
-	if (being_made)
-		unlink(being_made);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void remove_on_signal(char *path)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-	being_made = path;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (signal(signals[i], path ? on_signal : SIG_DFL) == SIG_IGN)
-			signal(signals[i], SIG_IGN);
-}
-
 /* Records are added in this build's layout: the capture's own must be the same. */
 static int check_layout(const char *path)
 {
@@ -281,6 +261,7 @@ static int copy_whole(int in, int out)
 	return n < 0 ? -errno : 0;
 }
 
+/* What cannot be written is said here: cw_outfile_finish is not to say it again. */
 static int write_copy(const struct archive *a, const char *capture, int in, int out)
 {
 	char err[512];
@@ -289,10 +270,12 @@ static int write_copy(const struct archive *a, const char *capture, int in, int 
 	/* What has everything already is not even compressed anew: a second archive is the same. */
 	if (!a->nadd) {
 		rc = copy_whole(in, out);
-		return rc ? cw_fail(rc, "cannot copy %s: %s", capture, strerror(-rc)) : 0;
+		if (rc)
+			return cw_fail(-EBADMSG, "cannot copy %s: %s", capture, strerror(-rc));
+		return 0;
 	}
 	rc = cw_splice(in, out, a->add, a->nadd, err, sizeof(err));
-	return rc ? cw_fail(rc, "%s: %s", capture, err) : 0;
+	return rc ? cw_fail(-EBADMSG, "%s: %s", capture, err) : 0;
 }
 
 /* One file of a recording has not all stacks, and its copy is no longer found with the others. */
@@ -314,31 +297,21 @@ static int check_alone(const char *path)
 
 static int make_copy(const struct archive *a, const char *capture, const char *path)
 {
-	int in = open(capture, O_RDONLY | O_CLOEXEC), out = -1, err = 0;
-	char *tmp = NULL;
+	int in = open(capture, O_RDONLY | O_CLOEXEC), err;
+	struct cw_outfile out;
 	struct stat st;
 
-	if (in < 0 || fstat(in, &st))
+	if (in < 0)
 		return cw_fail(-errno, "cannot read %s: %s", capture, strerror(errno));
-	if (asprintf(&tmp, "%s.XXXXXX", path) >= 0)
-		out = mkostemp(tmp, O_CLOEXEC);
-	if (out < 0) {
-		err = cw_fail(-errno, "cannot write %s: %s", path, strerror(errno));
-		goto done;
+	if (fstat(in, &st))
+		err = cw_fail(-errno, "cannot read %s: %s", capture, strerror(errno));
+	else
+		err = cw_outfile_open(&out, path);
+	if (!err) {
+		/* It may be read by whoever may read the capture. */
+		fchmod(fileno(out.f), st.st_mode & 0777);
+		err = cw_outfile_finish(&out, write_copy(a, capture, in, fileno(out.f)));
 	}
-	remove_on_signal(tmp);
-	err = write_copy(a, capture, in, out);
-	if (!err && fchmod(out, st.st_mode & 0777))
-		err = cw_fail(-errno, "cannot write %s: %s", path, strerror(errno));
-	if (close(out) && !err)
-		err = cw_fail(-errno, "cannot write %s: %s", path, strerror(errno));
-	if (!err && rename(tmp, path))
-		err = cw_fail(-errno, "cannot write %s: %s", path, strerror(errno));
-	if (err)
-		unlink(tmp);
-	remove_on_signal(NULL);
-done:
-	free(tmp);
 	close(in);
 	return err;
 }
@@ -378,20 +351,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		a->output = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (a->input.open.capture)
-			argp_error(state, "one capture at a time: %s, then %s",
-				   a->input.open.capture, arg);
-		a->input.open.capture = arg;
-		return 0;
 	case ARGP_KEY_END:
 		if (!a->input.open.capture)
 			argp_error(state, "give a capture file");
 		if (!a->output)
 			argp_error(state, "give the file to write: -o FILE");
+		else if (!strcmp(a->output, "-"))
+			argp_error(
+				state,
+				"give the copy a file name: standard output tells what is added");
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cw_input_argument(&a->input, key, arg, state);
 }
 
 static const struct argp_child children[] = {{&cw_input_argp, 0, NULL, 0}, {0}};

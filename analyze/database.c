@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "capture.h"
 #include "database.h"
 #include "say.h"
+#include "unfinished.h"
 
 static int64_t pragma_value(sqlite3 *db, const char *pragma)
 {
@@ -65,31 +65,6 @@ int cw_database_open_file(sqlite3 **out, const char *path)
 fail:
 	sqlite3_close(db);
 	return err;
-}
-
-/* ---- signals ------------------------------------------------------------------------------------
- */
-
-/* The file being built: Ctrl-C must not leave a hundred megabytes behind. */
-static char *volatile being_built;
-
-static void on_signal(int sig)
-{
-	if (being_built)
-		unlink(being_built);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-/* Remove path when a signal ends the program; NULL: back to what was. */
-static void remove_on_signal(char *path)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-	being_built = path;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (signal(signals[i], path ? on_signal : SIG_DFL) == SIG_IGN)
-			signal(signals[i], SIG_IGN);
 }
 
 /* ---- making one ---------------------------------------------------------------------------------
@@ -177,23 +152,6 @@ static int make_temporary(sqlite3 **out, const struct cw_open_opts *o, const cha
 	return 0;
 }
 
-/* An empty file beside path with a name of its own, which the caller must free and unlink. */
-static char *temporary_beside(const char *path)
-{
-	char *name = NULL;
-	int fd;
-
-	if (asprintf(&name, "%s.XXXXXX", path) < 0)
-		return NULL;
-	fd = mkstemp(name);
-	if (fd < 0) {
-		free(name);
-		return NULL;
-	}
-	close(fd);
-	return name;
-}
-
 /* The database may be read by whoever may read the capture. */
 static void take_mode(const char *path, const char *from)
 {
@@ -208,13 +166,13 @@ static void take_mode(const char *path, const char *from)
 /* Build in a temporary file beside path, rename, reopen. -EACCES: nothing can be written there. */
 static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *path, const char *key)
 {
-	char *tmp = temporary_beside(path);
 	sqlite3 *db = NULL;
-	int err;
+	char *tmp;
+	int err, fd = cw_unfinished_new(&tmp, path);
 
-	if (!tmp)
+	if (fd < 0)
 		return -EACCES;
-	remove_on_signal(tmp);
+	close(fd);
 	if (sqlite3_open_v2(tmp, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		err = cw_fail(-EIO, "cannot write %s: %s", tmp, sqlite3_errmsg(db));
 	else
@@ -222,12 +180,8 @@ static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *pa
 	if (sqlite3_close(db) != SQLITE_OK && !err)
 		err = cw_fail(-EIO, "cannot close the database %s", tmp);
 	take_mode(tmp, o->capture);
-	if (!err && rename(tmp, path))
+	if (cw_unfinished_end(tmp, err ? NULL : path))
 		err = -EACCES;
-	remove_on_signal(NULL);
-	if (err)
-		unlink(tmp);
-	free(tmp);
 	if (!err && cw_database_open_file(out, path))
 		err = cw_fail(-EIO, "cannot read back %s", path);
 	return err;

@@ -358,10 +358,20 @@ static int start(struct follow *f)
 	return err;
 }
 
+/* Not as a file that is there whole or not at all: lines are read as they come. */
+static int open_output(struct cw_report *r)
+{
+	r->out = stdout;
+	if (!r->output || !strcmp(r->output, "-"))
+		return 0;
+	r->out = fopen(r->output, "we");
+	return r->out ? 0 : cw_fail(-errno, "cannot write %s: %s", r->output, strerror(errno));
+}
+
 static int run(struct follow *f)
 {
 	struct cw_report *r = &f->report;
-	int err = cw_report_open_output(r);
+	int err = open_output(r);
 
 	if (!err)
 		err = open_capture(f);
@@ -373,7 +383,9 @@ static int run(struct follow *f)
 		err = read_all(f);
 	if (!err)
 		err = end(f);
-	return r->out ? cw_report_close_output(r, err) : 1;
+	if (!r->out)
+		return 1;
+	return cw_output_finish(r->out, r->out == stdout ? "standard output" : r->output, err);
 }
 
 static void release(struct follow *f)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Output files that are there whole or not at all. Knows nothing of what is written. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "outfile.h"
 #include "say.h"
+#include "unfinished.h"
 
 static mode_t new_mode(void)
 {
@@ -20,18 +20,15 @@ static mode_t new_mode(void)
 /* A temporary file beside o->path, with the rights that the file there has or would get. */
 static int open_temporary(struct cw_outfile *o, mode_t mode)
 {
-	int fd;
+	int fd = cw_unfinished_new(&o->temp, o->path);
 
-	if (asprintf(&o->temp, "%s.XXXXXX", o->path) < 0) {
-		o->temp = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(o->temp, O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	fchmod(fd, mode);
 	o->f = fdopen(fd, "w");
-	return o->f ? 0 : -errno;
+	if (!o->f)
+		close(fd);
+	return o->f ? 0 : -ENOMEM;
 }
 
 int cw_outfile_open(struct cw_outfile *o, const char *path)
@@ -56,23 +53,22 @@ int cw_outfile_open(struct cw_outfile *o, const char *path)
 	}
 	if (!err)
 		return 0;
-	free(o->temp);
+	if (o->temp)
+		cw_unfinished_end(o->temp, NULL);
 	free(o->path);
 	return cw_fail(err, "cannot write %s: %s", path, strerror(-err));
 }
 
 int cw_outfile_finish(struct cw_outfile *o, int err)
 {
-	int status = cw_output_finish(o->f, o->name, err);
+	int status = cw_output_finish(o->f, o->name, err), rc = 0;
 
-	if (o->temp && (status || err)) {
-		unlink(o->temp);
-	} else if (o->temp && rename(o->temp, o->path)) {
-		cw_say("cannot write %s: %s", o->name, strerror(errno));
-		unlink(o->temp);
+	if (o->temp)
+		rc = cw_unfinished_end(o->temp, status || err ? NULL : o->path);
+	if (rc) {
+		cw_say("cannot write %s: %s", o->name, strerror(-rc));
 		status = 1;
 	}
-	free(o->temp);
 	free(o->path);
 	return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An output file that is there whole or not at all: written beside its place under another name,
- * and renamed once everything is in it. What is not a regular file is written as it is.
+ * and renamed once everything is in it. A signal that ends the program removes it. What is not
+ * a regular file is written as it is. One at a time.
  */
 #ifndef CW_OUTFILE_H
 #define CW_OUTFILE_H

@@ -2,6 +2,7 @@
 /* Command report: the way from a capture to a printed report. */
 #include <unistd.h>
 #include "commands.h"
+#include "outfile.h"
 #include "report.h"
 #include "report_html.h"
 
@@ -42,6 +43,7 @@ static const struct argp argp = {NULL, parse, "CAPTURE", doc, children, NULL, NU
 static int run(struct args *a)
 {
 	struct cw_report *r = &a->report;
+	struct cw_outfile o;
 	int err = cw_database_open(&r->db, &a->input.open);
 
 	if (!err) {
@@ -50,12 +52,13 @@ static int run(struct args *a)
 	}
 	if (!err)
 		err = cw_report_totals(r);
-	if (err || cw_report_open_output(r))
+	if (err || cw_outfile_open(&o, r->output))
 		return 1;
+	r->out = o.f;
 	err = r->html                       ? cw_report_html(r)
 	      : r->format == CW_FORMAT_TEXT ? cw_report_text(r)
 					    : cw_report_rows(r);
-	return cw_report_close_output(r, err);
+	return cw_outfile_finish(&o, err);
 }
 
 int cw_cmd_report(int argc, char **argv)

@@ -60,10 +60,6 @@ void cw_capture_filters(sqlite3 *db, const struct cw_plan_filters *config,
 /* They hold where the command line does not say otherwise. */
 void cw_report_plan_filters(struct cw_report *r);
 
-/* 0, or a negative errno having said why; closing gives the exit status. */
-int cw_report_open_output(struct cw_report *r);
-int cw_report_close_output(struct cw_report *r, int err);
-
 /* True when a filter or a limit is set: then only matching chains are shown, no bare entries. */
 bool cw_filters_chain(const struct cw_filters *f);
 bool cw_filters_any(const struct cw_filters *f);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What can be asked of report and of follow: which chains and calls, how and to where. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "report.h"
 #include "report_sections.h"
-#include "say.h"
 
 enum {
 	OPT_FORMAT = 0x100,
@@ -200,18 +198,4 @@ void cw_report_plan_filters(struct cw_report *r)
 		f->min_work_ns = p.min_work_ns;
 	if (f->max_events == CW_UNSET)
 		f->max_events = p.max_events;
-}
-
-int cw_report_open_output(struct cw_report *r)
-{
-	r->out = stdout;
-	if (!r->output || !strcmp(r->output, "-"))
-		return 0;
-	r->out = fopen(r->output, "we");
-	return r->out ? 0 : cw_fail(-errno, "cannot write %s: %s", r->output, strerror(errno));
-}
-
-int cw_report_close_output(struct cw_report *r, int err)
-{
-	return cw_output_finish(r->out, r->out == stdout ? "standard output" : r->output, err);
 }

@@ -65,6 +65,7 @@ expect 2 '--color pink' "$db" --color pink
 expect 2 'async-hop' "$db" --async-hop a,9
 expect 2 'give the database' import "$db"
 expect 2 'give the file to write' archive "$db"
+expect 2 'give the copy a file name' archive "$db" -o -
 expect 2 'give a capture' modules
 expect 2 'give none or full' "$db" --srcline some
 DEBUGINFOD_URLS='' expect 2 'debuginfod: give a server' modules "$db" --debuginfod

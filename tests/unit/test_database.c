@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: analyze/database.o analyze/cache.o analyze/schema_doc.o analyze/say.o analyze/print.o */
-/* LINK: analyze/sequence.o */
+/* LINK: analyze/sequence.o analyze/unfinished.o */
 /* When a cached database is used, when it is made again, and whose file is never trusted. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* LINK: analyze/diagnostics.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
 /* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
 /* LINK: analyze/sequence.o analyze/report_options.o analyze/report_sections.o analyze/outfile.o */
-/* LINK: analyze/listing.o */
+/* LINK: analyze/listing.o analyze/unfinished.o */
 /* The figures of queue_diagnostics over hand-filled tables, and when a diagnosis is given. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,44 +20,15 @@
 
 #define MS 1000000ll
 
-/* Nothing is imported here. */
-int cw_import(sqlite3 *db, const struct cw_open_opts *o)
-{
-	(void)db, (void)o;
-	return -EIO;
-}
-
-int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
-{
-	(void)db, (void)o;
-	return -EIO;
-}
-
-static sqlite3 *db;
 static int slices;
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...)
-{
-	char *sql = NULL, *err = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	assert_true(vasprintf(&sql, format, ap) >= 0);
-	va_end(ap);
-	if (sqlite3_exec(db, sql, NULL, NULL, &err) != SQLITE_OK)
-		fail_msg("%s: %s", err, sql);
-	free(sql);
-}
 
 /* A capture of two seconds, with one process of ten threads and two hops: put, take, put2, take2.
  */
 static int begin(void **state)
 {
 	(void)state;
-	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	tables_new();
 	slices = 0;
-	run("%s", cw_schema_text());
 	run("INSERT INTO capture_info VALUES('start_ts', 0), ('end_ts', %lld)", 2000 * MS);
 	run("INSERT INTO syscall_name VALUES(202, 'futex')");
 	run("INSERT INTO sleep(sleep_id, syscall) VALUES(202, 202), (35, 35)");
@@ -66,13 +37,6 @@ static int begin(void **state)
 	    " INSERT INTO thread(utid, upid, tid, traced) SELECT i, 1, 100 + i, 1 FROM c");
 	run("INSERT INTO hop_count VALUES(0, 'put', 'take', 0, 0, 0, 0, 0, 0, 0, 0, 0),"
 	    " (1, 'put2', 'take2', 0, 0, 0, 0, 0, 0, 0, 0, 0)");
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	sqlite3_close(db);
 	return 0;
 }
 
@@ -349,14 +313,14 @@ static void test_print(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_counts, begin, end),
-		cmocka_unit_test_setup_teardown(test_anomalies, begin, end),
-		cmocka_unit_test_setup_teardown(test_calm, begin, end),
-		cmocka_unit_test_setup_teardown(test_backlog, begin, end),
-		cmocka_unit_test_setup_teardown(test_saturation, begin, end),
-		cmocka_unit_test_setup_teardown(test_bursts, begin, end),
-		cmocka_unit_test_setup_teardown(test_contention, begin, end),
-		cmocka_unit_test_setup_teardown(test_print, begin, end),
+		cmocka_unit_test_setup_teardown(test_counts, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_anomalies, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_calm, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_backlog, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_saturation, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_bursts, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_contention, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_print, begin, tables_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 /* LINK: analyze/discover.o analyze/report_select.o analyze/report_stack.o analyze/schema_doc.o */
 /* LINK: analyze/say.o analyze/print.o analyze/text.o analyze/options.o analyze/database.o */
 /* LINK: analyze/cache.o analyze/listing.o analyze/outfile.o */
-/* LINK: analyze/sequence.o */
+/* LINK: analyze/sequence.o analyze/unfinished.o */
 /* Which waking counts for a call, and which function of the waker's is named. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,35 +17,7 @@
 #include "discover.h"
 #include "schema_doc.h"
 
-/* Nothing is imported here. */
-int cw_import(sqlite3 *db, const struct cw_open_opts *o)
-{
-	(void)db, (void)o;
-	return -EIO;
-}
-
-int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
-{
-	(void)db, (void)o;
-	return -EIO;
-}
-
-static sqlite3 *db;
 static int episodes, wakers;
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...)
-{
-	char *sql = NULL, *err = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	assert_true(vasprintf(&sql, format, ap) >= 0);
-	va_end(ap);
-	if (sqlite3_exec(db, sql, NULL, NULL, &err) != SQLITE_OK)
-		fail_msg("%s: %s", err, sql);
-	free(sql);
-}
 
 /* A frame of a user stack; inlined: the name of a function inlined at its place, or NULL. */
 static void frame(int stack, int depth, int module, const char *function, const char *inlined)
@@ -68,9 +40,8 @@ enum { TARGET = 1, SUBMIT, HANDLER };
 static int begin(void **state)
 {
 	(void)state;
-	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	tables_new();
 	episodes = wakers = 0;
-	run("%s", cw_schema_text());
 	run("INSERT INTO process(upid, pid, traced) VALUES(1, 50, 1), (2, 60, 0);"
 	    "INSERT INTO thread(utid, upid, tid, traced) VALUES(1, 1, 51, 1), (2, 1, 52, 1), (3, "
 	    "1, 53, 1),"
@@ -89,13 +60,6 @@ static int begin(void **state)
 	frame(1, 2, 1, "handler", NULL);
 	frame(1, 3, 2, "start_thread", NULL);
 	frame(2, 0, 2, "pthread_cond_signal", "futex_wake");
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	sqlite3_close(db);
 	return 0;
 }
 
@@ -214,9 +178,9 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_wakings, begin, end),
-		cmocka_unit_test_setup_teardown(test_call_and_stack, begin, end),
-		cmocka_unit_test_setup_teardown(test_unknown, begin, end),
+		cmocka_unit_test_setup_teardown(test_wakings, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_call_and_stack, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_unknown, begin, tables_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 /* LINK: analyze/suggest_groups.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
 /* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
 /* LINK: analyze/hash.o analyze/listing.o analyze/outfile.o */
-/* LINK: analyze/sequence.o */
+/* LINK: analyze/sequence.o analyze/unfinished.o */
 /* Which arguments are taken for a handoff, which are not, and what is listed with one. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,36 +18,8 @@
 #include "schema_doc.h"
 #include "suggest.h"
 
-/* Nothing is imported here. */
-int cw_import(sqlite3 *db, const struct cw_open_opts *o)
-{
-	(void)db, (void)o;
-	return -EIO;
-}
-
-int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
-{
-	(void)db, (void)o;
-	return -EIO;
-}
-
-static sqlite3 *db;
 static int slices;
 static int64_t now;
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...)
-{
-	char *sql = NULL, *err = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	assert_true(vasprintf(&sql, format, ap) >= 0);
-	va_end(ap);
-	if (sqlite3_exec(db, sql, NULL, NULL, &err) != SQLITE_OK)
-		fail_msg("%s: %s", err, sql);
-	free(sql);
-}
 
 static const char *const functions[] = {"",      "handle",  "submit",     "queue_put",
 					"take",  "run",     "inner",      "submit2",
@@ -64,10 +36,9 @@ enum {
 static int begin(void **state)
 {
 	(void)state;
-	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	tables_new();
 	slices = 0;
 	now = 0;
-	run("%s", cw_schema_text());
 	run("BEGIN");
 	run("INSERT INTO process(upid, pid, traced) VALUES(1, 50, 1), (2, 60, 1);"
 	    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 9)"
@@ -76,13 +47,6 @@ static int begin(void **state)
 		run("INSERT INTO probe(probe_id, function, has_return, single_stepped, "
 		    "no_frame_pointers, is_target) VALUES(%d, '%s', 1, 0, 0, 1)",
 		    i, functions[i]);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	sqlite3_close(db);
 	return 0;
 }
 
@@ -572,27 +536,27 @@ static void test_no_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_plain, begin, end),
-		cmocka_unit_test_setup_teardown(test_modules, begin, end),
-		cmocka_unit_test_setup_teardown(test_reuse, begin, end),
-		cmocka_unit_test_setup_teardown(test_freed, begin, end),
-		cmocka_unit_test_setup_teardown(test_chain, begin, end),
-		cmocka_unit_test_setup_teardown(test_other_keys, begin, end),
-		cmocka_unit_test_setup_teardown(test_queues, begin, end),
-		cmocka_unit_test_setup_teardown(test_looked_at, begin, end),
-		cmocka_unit_test_setup_teardown(test_one_key, begin, end),
-		cmocka_unit_test_setup_teardown(test_no_handoff, begin, end),
-		cmocka_unit_test_setup_teardown(test_thin_evidence, begin, end),
-		cmocka_unit_test_setup_teardown(test_small_numbers, begin, end),
-		cmocka_unit_test_setup_teardown(test_wait, begin, end),
-		cmocka_unit_test_setup_teardown(test_leftovers, begin, end),
-		cmocka_unit_test_setup_teardown(test_free_list, begin, end),
-		cmocka_unit_test_setup_teardown(test_own_queue, begin, end),
-		cmocka_unit_test_setup_teardown(test_two_in_a_row, begin, end),
-		cmocka_unit_test_setup_teardown(test_few_values, begin, end),
-		cmocka_unit_test_setup_teardown(test_fresh, begin, end),
-		cmocka_unit_test_setup_teardown(test_two_targets, begin, end),
-		cmocka_unit_test_setup_teardown(test_no_key, begin, end),
+		cmocka_unit_test_setup_teardown(test_plain, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_modules, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_reuse, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_freed, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_chain, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_other_keys, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_queues, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_looked_at, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_one_key, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_no_handoff, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_thin_evidence, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_small_numbers, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_wait, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_leftovers, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_free_list, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_own_queue, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_two_in_a_row, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_few_values, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_fresh, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_two_targets, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_no_key, begin, tables_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
