@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/diagnostics.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
-/* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
-/* LINK: analyze/sequence.o analyze/report_options.o analyze/report_sections.o analyze/outfile.o */
-/* LINK: analyze/listing.o analyze/unfinished.o */
+/* LINK: analyze/diagnostics.o analyze/report_options.o analyze/report_sections.o */
 /* The figures of queue_diagnostics over hand-filled tables, and when a diagnosis is given. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "database.h"
 #include "diagnostics.h"
+#include "not_imported.h"
 #include "report.h"
-#include "schema_doc.h"
+#include "tables_fixture.h"
 
 #define MS 1000000ll
 

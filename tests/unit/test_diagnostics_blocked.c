@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/schema_doc.o */
 /* Which class and which words a blocked interval gets, and that reasons add up. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "schema_doc.h"
+#include "tables_fixture.h"
 
-static sqlite3 *db;
 static int episodes, stacks;
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...)
-{
-	char *sql = NULL, *err = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	assert_true(vasprintf(&sql, format, ap) >= 0);
-	va_end(ap);
-	if (sqlite3_exec(db, sql, NULL, NULL, &err) != SQLITE_OK)
-		fail_msg("%s: %s", err, sql);
-	free(sql);
-}
 
 /* First column of the first row, valid until the next call; "none" without a row. */
 static const char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -71,9 +48,8 @@ enum { PIPE = 1, SOCKET, DISK_FILE, TERMINAL, UNNAMED_SOCKET };
 static int begin(void **state)
 {
 	(void)state;
-	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	tables_new();
 	episodes = stacks = 0;
-	run("%s", cw_schema_text());
 	for (size_t i = 1; i < sizeof(calls) / sizeof(*calls); i++)
 		run("INSERT INTO syscall_name VALUES(%d, '%s')", (int)i, calls[i]);
 	run("INSERT INTO file VALUES(1, NULL, 4480, 12, 77), (2, 'tcp 10.0.0.1:80 -> "
@@ -85,13 +61,6 @@ static int begin(void **state)
 	    " (2, 1, 52, 'helper', 1), (3, 1, 53, 'other', 1)");
 	run("INSERT INTO probe(probe_id, function, has_return, single_stepped, no_frame_pointers, "
 	    "is_target) VALUES(1, 'outer', 1, 0, 0, 1), (2, 'inner', 1, 0, 0, 1)");
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	sqlite3_close(db);
 	return 0;
 }
 
@@ -299,10 +268,10 @@ static void test_hops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_classes, begin, end),
-		cmocka_unit_test_setup_teardown(test_columns, begin, end),
-		cmocka_unit_test_setup_teardown(test_sums, begin, end),
-		cmocka_unit_test_setup_teardown(test_hops, begin, end),
+		cmocka_unit_test_setup_teardown(test_classes, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_columns, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_sums, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_hops, begin, tables_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

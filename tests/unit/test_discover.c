@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/discover.o analyze/report_select.o analyze/report_stack.o analyze/schema_doc.o */
-/* LINK: analyze/say.o analyze/print.o analyze/text.o analyze/options.o analyze/database.o */
-/* LINK: analyze/cache.o analyze/listing.o analyze/outfile.o */
-/* LINK: analyze/sequence.o analyze/unfinished.o */
+/* LINK: analyze/discover.o analyze/report_stack.o */
 /* Which waking counts for a call, and which function of the waker's is named. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "database.h"
 #include "discover.h"
-#include "schema_doc.h"
+#include "not_imported.h"
+#include "tables_fixture.h"
 
 static int episodes, wakers;
 

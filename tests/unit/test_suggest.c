@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: analyze/suggest.o analyze/suggest_load.o analyze/suggest_pairs.o */
-/* LINK: analyze/suggest_groups.o analyze/report_select.o analyze/schema_doc.o analyze/say.o */
-/* LINK: analyze/print.o analyze/text.o analyze/options.o analyze/database.o analyze/cache.o */
-/* LINK: analyze/hash.o analyze/listing.o analyze/outfile.o */
-/* LINK: analyze/sequence.o analyze/unfinished.o */
+/* LINK: analyze/suggest_groups.o analyze/hash.o */
 /* Which arguments are taken for a handoff, which are not, and what is listed with one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "database.h"
-#include "schema_doc.h"
+#include "not_imported.h"
 #include "suggest.h"
+#include "tables_fixture.h"
 
 static int slices;
 static int64_t now;
