@@ -38,7 +38,10 @@ void cw_hops_free(struct cw_hops *hops);
 const struct cw_roles *cw_hops_roles(struct cw_trace *t, struct cw_hops *hops,
 				     struct cw_probe_info *p);
 
-/* -EINVAL, having said so in t->err, when a hop names a function that was not recorded. */
+/*
+ * -EINVAL, having said so in t->err, when what a hop needs was not recorded: calls of its
+ * functions, the arguments that are its keys, or returns that source_returns asks for.
+ */
 int cw_hops_check(struct cw_trace *t, const struct cw_hops *hops);
 
 /* Does the return value of a source say that something was submitted? */

@@ -63,7 +63,7 @@ static const char work[] =
 
 static const char hop_why[] =
 	"SELECT reason, share, others, (SELECT name FROM thread WHERE utid = other_utid)"
-	" FROM hop_reason WHERE plan_hop = ?1 AND class NOT IN ('on CPU') ORDER BY ns DESC LIMIT 1";
+	" FROM hop_reason WHERE plan_hop = ?1 AND class <> 'on CPU' ORDER BY ns DESC LIMIT 1";
 
 /* The shown calls by function, the one that took the longest in all first. */
 static const char functions[] =
@@ -262,8 +262,6 @@ static int answer_chains(struct cw_report *r, struct cw_text *t, bool *first)
 			line(t, first);
 		say(t, CW_PLAIN, i ? ";" : "then");
 		say_part(t, s, CW_PLAIN);
-		if (sqlite3_column_double(s, 6) < 0.1)
-			cw_line_end(t);
 	}
 	if (t->column)
 		cw_line_end(t);

@@ -26,13 +26,21 @@ struct cw_figures {
 	size_t n;
 };
 
-static struct spread *spread_of(struct cw_figures *f, int hop, const char *part)
+static struct spread *find(const struct cw_figures *f, int hop, const char *part)
 {
-	struct spread *s;
-
 	for (size_t i = 0; i < f->n; i++)
 		if (f->spreads[i].hop == hop && !strcmp(f->spreads[i].part, part))
 			return &f->spreads[i];
+	return NULL;
+}
+
+/* The same, begun when there is none; NULL without memory. */
+static struct spread *spread_of(struct cw_figures *f, int hop, const char *part)
+{
+	struct spread *s = find(f, hop, part);
+
+	if (s)
+		return s;
 	s = realloc(f->spreads, (f->n + 1) * sizeof(*s));
 	if (!s)
 		return NULL;
@@ -50,6 +58,12 @@ static struct spread *spread_of(struct cw_figures *f, int hop, const char *part)
 static unsigned bucket_of(int64_t ns)
 {
 	return ns < 2 ? 0 : 63 - (unsigned)__builtin_clzll((unsigned long long)ns);
+}
+
+static void add(struct spread *s, int64_t ns)
+{
+	s->count[bucket_of(ns)]++;
+	s->n++;
 }
 
 int cw_figures_new(struct cw_figures **out, struct cw_report *r, struct cw_text *t)
@@ -72,7 +86,7 @@ int cw_figures_new(struct cw_figures **out, struct cw_report *r, struct cw_text 
 		if (!p)
 			err = -ENOMEM;
 		else
-			p->count[bucket_of(sqlite3_column_int64(s, 2))]++, p->n++;
+			add(p, sqlite3_column_int64(s, 2));
 	}
 	sqlite3_finalize(s);
 	return err;
@@ -121,14 +135,6 @@ static bool range_of(const struct spread *s, unsigned *first, unsigned *last)
 		any = true;
 	}
 	return any;
-}
-
-static struct spread *find(const struct cw_figures *f, int hop, const char *part)
-{
-	for (size_t i = 0; i < f->n; i++)
-		if (f->spreads[i].hop == hop && !strcmp(f->spreads[i].part, part))
-			return &f->spreads[i];
-	return NULL;
 }
 
 /* "from 8.192 us [.:#|.] to 262.144 ms": a column for each doubling. */
