@@ -133,6 +133,20 @@ static void test_modules(void **state)
 	free(text);
 }
 
+/* What other readers of YAML take for something else than a name. */
+static void test_quoted_names(void **state)
+{
+	char *text;
+
+	(void)state;
+	run("UPDATE probe SET function = iif(function = 'submit', 'no', '0x1')"
+	    " WHERE function IN ('submit', 'run')");
+	tasks(20, 20);
+	text = suggested(CW_FORMAT_TEXT, 1);
+	has(text, "target:\n  function: \"0x1\"\n\nhops:\n  - source: \"no\"\n");
+	free(text);
+}
+
 /* Structs that are used again go back to where they were made: that is no handoff. */
 static void test_reuse(void **state)
 {
@@ -528,6 +542,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_plain, begin, tables_free),
 		cmocka_unit_test_setup_teardown(test_modules, begin, tables_free),
+		cmocka_unit_test_setup_teardown(test_quoted_names, begin, tables_free),
 		cmocka_unit_test_setup_teardown(test_reuse, begin, tables_free),
 		cmocka_unit_test_setup_teardown(test_freed, begin, tables_free),
 		cmocka_unit_test_setup_teardown(test_chain, begin, tables_free),
