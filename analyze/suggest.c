@@ -149,10 +149,10 @@ static void yaml_name(FILE *out, const char *name)
 
 	if (!text)
 		return;
-	if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")])
-		yaml_quoted(out, text);
-	else
+	if (cw_plan_plain_word(text))
 		fputs(text, out);
+	else
+		yaml_quoted(out, text);
 	free(text);
 }
 

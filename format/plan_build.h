@@ -25,4 +25,8 @@ int cw_plan_find_exact(const struct cw_plan *p, const char *name, const char *mo
 char *cw_plan_name_to_text(const char *name);
 char *cw_plan_name_from_text(const char *text);
 
+/* May text stand in YAML without quotes? Not what other readers take for something else than text.
+ */
+bool cw_plan_plain_word(const char *text);
+
 #endif

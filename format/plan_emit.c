@@ -33,8 +33,7 @@ static int grow(void *arg, unsigned char *data, size_t n)
 	return 1;
 }
 
-/* Words that other YAML readers take for something else than text are quoted. */
-static bool plain_word(const char *s)
+bool cw_plan_plain_word(const char *s)
 {
 	static const char *const taken[] = {"true", "false", "null", "yes", "no",
 					    "on",   "off",   "y",    "n"};
@@ -63,7 +62,7 @@ static bool emit_text(yaml_emitter_t *e, const char *s, bool quoted)
 static bool emit_name(yaml_emitter_t *e, const char *name)
 {
 	char *text = cw_plan_name_to_text(name);
-	bool ok = text && emit_text(e, text, !plain_word(text));
+	bool ok = text && emit_text(e, text, !cw_plan_plain_word(text));
 
 	free(text);
 	return ok;
