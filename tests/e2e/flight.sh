@@ -52,12 +52,14 @@ note "$n files for 2 s"
 
 # A slow call has it written, once a span; a limit that is not reached never.
 for limit in 150 900; do
+	rm -f "$tmp/go"
 	"$workloads/trace_lock_test" --count 8 --start-file "$tmp/go" >"$tmp/lock.out" 2>&1 &
 	target=$!
 	pids+=("$target")
 	wait_for grep -q PID "$tmp/lock.out"
 	start_recorder "$tmp/slow.log" -p $target --flight 20 --flight-when function_to_trace,$limit \
 		-o "$tmp/slow$limit.cwc" function_to_trace
+	: >"$tmp/go"
 	wait $target
 	wait $recorder_pid
 	expect "limit $limit: exit status" $? 0
