@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "schema_doc.h"
 
 static sqlite3 *db;
@@ -41,6 +42,13 @@ static inline int tables_free(void **state)
 	(void)state;
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 	return 0;
+}
+
+/* A printed text has these words. */
+static inline void has(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("no '%s' in: %s", what, text);
 }
 
 #endif

@@ -87,12 +87,6 @@ static char *discovered(enum cw_format format, const char *function, int wanted)
 	return text;
 }
 
-static void has(const char *text, const char *what)
-{
-	if (!strstr(text, what))
-		fail_msg("no '%s' in: %s", what, text);
-}
-
 static void test_wakings(void **state)
 {
 	char *text;

@@ -65,12 +65,6 @@ static char *suggested(enum cw_format format, int wanted)
 	return text;
 }
 
-static void has(const char *text, const char *what)
-{
-	if (!strstr(text, what))
-		fail_msg("no '%s' in: %s", what, text);
-}
-
 static int64_t key(int i)
 {
 	return 0x7f0000001000 + 64ll * i;
