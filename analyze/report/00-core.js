@@ -97,19 +97,19 @@ const svg = (tag, attrs, ...children) =>
 const code = text => h('code', null, text);
 
 /* ---- units ---- */
+/* What to divide ns by, and its name. */
+CW.unit = ns => (ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's']);
 CW.ns = function (ns) {
 	if (ns === null || ns === undefined) return '–';
-	const abs = Math.abs(ns);
-	const [div, unit] = abs < 1e3 ? [1, 'ns'] : abs < 1e6 ? [1e3, 'µs'] : abs < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
-	const v = ns / div;
+	const [div, unit] = CW.unit(Math.abs(ns)),
+		v = ns / div;
 	return (div === 1 ? String(Math.round(v)) : v.toFixed(3)) + ' ' + unit;
 };
 /* Three digits, where the exact value is elsewhere. */
 CW.about = function (ns) {
 	if (ns === null || ns === undefined) return '–';
-	const abs = Math.abs(ns);
-	const [div, unit] = abs < 1e3 ? [1, 'ns'] : abs < 1e6 ? [1e3, 'µs'] : abs < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
-	const v = ns / div;
+	const [div, unit] = CW.unit(Math.abs(ns)),
+		v = ns / div;
 	return (Math.abs(v) >= 100 || div === 1 ? v.toFixed(0) : Math.abs(v) >= 10 ? v.toFixed(1) : v.toFixed(2)) + ' ' + unit;
 };
 CW.num = n => (n === null || n === undefined ? '–' : Number(n).toLocaleString('en-US'));
@@ -239,15 +239,18 @@ CW.table = function (columns, rows, attrs) {
 };
 
 /* ---- tooltip ---- */
+CW.showTip = function (x, y, parts) {
+	const tip = document.getElementById('tip');
+	tip.replaceChildren(...parts);
+	tip.hidden = false;
+	const box = tip.getBoundingClientRect();
+	tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + 'px';
+	tip.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18) + 'px';
+};
+
 CW.tip = function (el, make) {
 	const tip = document.getElementById('tip');
-	const show = (x, y) => {
-		tip.replaceChildren(...[make()].flat());
-		tip.hidden = false;
-		const box = tip.getBoundingClientRect();
-		tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + 'px';
-		tip.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18) + 'px';
-	};
+	const show = (x, y) => CW.showTip(x, y, [make()].flat());
 	el.addEventListener('pointermove', e => show(e.clientX, e.clientY));
 	el.addEventListener('pointerleave', () => {
 		tip.hidden = true;

@@ -204,23 +204,20 @@ CW.chains.buildTable = function () {
 		)
 	);
 	const row = c =>
-		CW.set(
-			h(
-				'tr',
-				{ class: 'row', 'aria-current': String(c.chain === self.selected), onclick: () => CW.go('#/chains/' + c.chain) },
-				cols.map(x => {
-					const cell = x.cell(c);
-					return h(
-						'td',
-						{
-							class: x.n ? 'n' : null,
-							title: typeof cell === 'string' ? cell : (cell.getAttribute?.('title') ?? cell.textContent),
-						},
-						x.id === 'chain' ? h('a', { href: '#/chains/' + c.chain }, cell) : cell
-					);
-				})
-			),
-			{}
+		h(
+			'tr',
+			{ class: 'row', 'aria-current': String(c.chain === self.selected), onclick: () => CW.go('#/chains/' + c.chain) },
+			cols.map(x => {
+				const cell = x.cell(c);
+				return h(
+					'td',
+					{
+						class: x.n ? 'n' : null,
+						title: typeof cell === 'string' ? cell : (cell.getAttribute?.('title') ?? cell.textContent),
+					},
+					x.id === 'chain' ? h('a', { href: '#/chains/' + c.chain }, cell) : cell
+				);
+			})
 		);
 	const draw = () => {
 		const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4),

@@ -63,7 +63,7 @@ CW.ticks = function (lo, hi, count) {
 	const step = [1, 2, 5, 10].map(m => m * power).find(x => x >= raw),
 		out = [];
 	for (let t = Math.ceil(lo / step) * step; t <= hi; t += step) out.push(Math.round(t));
-	const [div, unit] = step < 1e3 ? [1, 'ns'] : step < 1e6 ? [1e3, 'µs'] : step < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+	const [div, unit] = CW.unit(step);
 	return out.map(t => ({ t, text: `${+(t / div).toFixed(3)} ${unit}` }));
 };
 
@@ -283,15 +283,18 @@ CW.waterfallInput = function (w, plot) {
 	w.svg.addEventListener('pointerdown', e => {
 		drag = { x: e.clientX, moved: false };
 	});
-	addEventListener('pointermove', e => {
-		if (!drag || !w.svg.isConnected || !(e.buttons & 1)) return void (drag = null);
+	/* Of the window, as a drag may leave the drawing; gone with that. */
+	const move = e => {
+		if (!w.svg.isConnected) return removeEventListener('pointermove', move);
+		if (!drag || !(e.buttons & 1)) return void (drag = null);
 		const dx = e.clientX - drag.x;
 		if (Math.abs(dx) > 3 || drag.moved) {
 			drag = { x: e.clientX, moved: true };
 			w.dragged = true;
 			CW.waterfallMove(w, 1, null, -dx / w.svg.clientWidth);
 		}
-	});
+	};
+	addEventListener('pointermove', move);
 	w.svg.addEventListener('click', e => {
 		if (!w.dragged && e.target.thing) CW.showThing(w, e.target.thing);
 		w.dragged = false;
@@ -315,12 +318,7 @@ CW.waterfallInput = function (w, plot) {
 	const tip = document.getElementById('tip');
 	w.svg.addEventListener('pointermove', e => {
 		if (!e.target.thing || e.buttons) return void (tip.hidden = true);
-		tip.replaceChildren(CW.thingBrief(e.target.thing, w));
-		tip.hidden = false;
-		const box = tip.getBoundingClientRect();
-		tip.style.left = Math.max(4, Math.min(e.clientX + 14, innerWidth - box.width - 8)) + 'px';
-		tip.style.top =
-			(e.clientY + 18 + box.height > innerHeight ? Math.max(4, e.clientY - box.height - 12) : e.clientY + 18) + 'px';
+		CW.showTip(e.clientX, e.clientY, [CW.thingBrief(e.target.thing, w)]);
 	});
 	w.svg.addEventListener('pointerleave', () => {
 		tip.hidden = true;

@@ -80,7 +80,9 @@ CW.tab({
 	order: 50,
 	when: () => CW.count('function') > 0,
 	render(root, rest) {
-		const rows = CW.rows('function'),
+		const rows = CW.rows('function')
+				.slice()
+				.sort((a, b) => (b.sum ?? b.calls) - (a.sum ?? a.calls)),
 			box = h('div');
 		const open = (probe, chosen) => {
 			const f = rows.find(r => r.probe === probe),
@@ -149,12 +151,12 @@ CW.tab({
 									: CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))),
 						},
 					],
-					rows.slice().sort((a, b) => (b.sum ?? b.calls) - (a.sum ?? a.calls))
+					rows
 				)
 			),
 			CW.legend(CW.stateNames),
 			box
 		);
-		open(call ? call.probe : rows.slice().sort((a, b) => (b.sum ?? b.calls) - (a.sum ?? a.calls))[0].probe, rest);
+		open(call ? call.probe : rows[0].probe, rest);
 	},
 });

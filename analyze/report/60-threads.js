@@ -35,8 +35,7 @@ CW.tab({
 	when: () => CW.count('state') > 0,
 	render(root) {
 		const end = CW.rows('clock')[0].end,
-			s = CW.rows('selection')[0],
-			strips = [];
+			s = CW.rows('selection')[0];
 		const rows = CW.rows('thread')
 			.filter(t => t.traced)
 			.sort((a, b) => (b.running_ns ?? 0) - (a.running_ns ?? 0));
@@ -70,7 +69,6 @@ CW.tab({
 									role: 'img',
 									'aria-label': `States of ${CW.threadName(t.utid)}`,
 								});
-								strips.push([canvas, t.utid]);
 								requestAnimationFrame(() => canvas.isConnected && CW.threadStrip(canvas, t.utid, end));
 								return CW.tip(canvas, () =>
 									CW.facts([
