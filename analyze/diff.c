@@ -262,30 +262,28 @@ static int list_hops(struct args *a)
 /* Holm's adjustment over all that was tested. */
 static int adjust(sqlite3 *db)
 {
-	sqlite3_stmt *s = NULL;
-	size_t n = (size_t)cw_query_int(db, "SELECT count(p) FROM result", 0), i = 0;
+	sqlite3_stmt *tested = NULL, *set = NULL;
+	size_t n = (size_t)cw_query_int(db, "SELECT count(p) FROM result", 0), i;
 	double *p = reallocarray(NULL, n + 1, sizeof(*p));
-	int err = p ? cw_prepare(db, &s, "SELECT p FROM result WHERE p IS NOT NULL ORDER BY id")
+	int err = p ? cw_prepare(db, &tested,
+				 "SELECT p, id FROM result WHERE p IS NOT NULL ORDER BY id")
 		    : -ENOMEM;
 
-	while (!err && i < n && sqlite3_step(s) == SQLITE_ROW)
-		p[i++] = sqlite3_column_double(s, 0);
-	sqlite3_finalize(s);
+	if (!err)
+		err = cw_prepare(db, &set, "UPDATE result SET p_adjusted = ?1 WHERE id = ?2");
+	for (i = 0; !err && i < n && sqlite3_step(tested) == SQLITE_ROW; i++)
+		p[i] = sqlite3_column_double(tested, 0);
+	sqlite3_reset(tested);
 	if (!err)
 		err = cw_diff_holm(p, n);
-	if (!err)
-		err = cw_prepare(
-			db, &s,
-			"UPDATE result SET p_adjusted = ?1 WHERE id = (SELECT id FROM result"
-			" WHERE p IS NOT NULL ORDER BY id LIMIT 1 OFFSET ?2)");
-	for (i = 0; !err && i < n; i++) {
-		sqlite3_bind_double(s, 1, p[i]);
-		sqlite3_bind_int64(s, 2, (int64_t)i);
-		sqlite3_step(s);
-		sqlite3_reset(s);
+	for (i = 0; !err && i < n && sqlite3_step(tested) == SQLITE_ROW; i++) {
+		sqlite3_bind_double(set, 1, p[i]);
+		sqlite3_bind_int64(set, 2, sqlite3_column_int64(tested, 1));
+		sqlite3_step(set);
+		sqlite3_reset(set);
 	}
-	if (!err)
-		sqlite3_finalize(s);
+	sqlite3_finalize(tested);
+	sqlite3_finalize(set);
 	free(p);
 	return err;
 }
