@@ -47,7 +47,8 @@ int cw_output_finish(FILE *out, const char *name, int err)
 		err = -errno;
 	if (err == -EPIPE)
 		return 0;
-	if (err == -ENOSPC || err == -EIO || err == -EFBIG || err == -EDQUOT || err == -EBADF)
+	if (err == -ENOSPC || err == -EIO || err == -EFBIG || err == -EDQUOT || err == -EBADF ||
+	    err == -ENOMEM)
 		cw_say("cannot write %s: %s", name, strerror(-err));
 	return err ? 1 : 0;
 }

@@ -13,7 +13,8 @@ int cw_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)))
 
 /*
  * Flush out, which is called name, and close it unless it is stdout. err is what happened before
- * (0 or a negative errno). Returns the exit status: a reader that went away is no failure.
+ * (0 or a negative errno): one of writing, or want of memory, is said here, others were by who met
+ * them. Returns the exit status: a reader that went away is no failure.
  */
 int cw_output_finish(FILE *out, const char *name, int err);
 
