@@ -514,6 +514,9 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 	for (i = 0; rc >= 0 && i < from->nmaps; i++) {
 		struct cw_map_entry e = from->maps[i];
 
+		/* Of what was there before, /proc does not say since when. */
+		if (e.ts > ts && !(e.flags & CW_MAP_PROC))
+			continue;
 		e.ts = ts;
 		rc = cw_proc_add_map(to, &e);
 		if (rc <= 0)

@@ -49,7 +49,8 @@ void cw_modules_on_text(struct cw_modules *m,
 
 /*
  * A traced process created another at ts (kernel-global pids): the child has the same mappings,
- * which no mmap event says and /proc no longer once it is gone. Call it before its snapshot.
+ * which no mmap event says and /proc no longer once it is gone. What either has mapped since stays
+ * its own.
  */
 int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint64_t ts);
 

@@ -204,6 +204,16 @@ static size_t clear_range(struct cw_proc *p, uint64_t start, uint64_t end)
 	return i;
 }
 
+/* Is something in the range from number i on that was mapped later? Reports come CPU by CPU. */
+static bool covered_since(const struct cw_proc *p, size_t i, const struct cw_map_entry *e)
+{
+	for (; i < p->nmaps && p->maps[i].start < e->end; i++) {
+		if (p->maps[i].ts > e->ts)
+			return true;
+	}
+	return false;
+}
+
 int cw_proc_add_map(struct cw_proc *p, const struct cw_map_entry *e)
 {
 	size_t i = first_above(p, e->start);
@@ -223,6 +233,8 @@ int cw_proc_add_map(struct cw_proc *p, const struct cw_map_entry *e)
 		m->cpu = e->cpu;
 		return 1;
 	}
+	if (covered_since(p, i, e))
+		return 1;
 	rc = reserve((void **)&p->maps, &p->maps_capacity, p->nmaps + 2, sizeof(*p->maps));
 	if (rc)
 		return rc;

@@ -57,8 +57,9 @@ void cw_proctab_drop(struct cw_proctab *t, uint32_t pid);
 int cw_proctab_each(struct cw_proctab *t, int (*fn)(void *arg, struct cw_proc *p), void *arg);
 
 /*
- * Add a mapping; what it covers of others is gone. Returns 1 when that is news (also when it was
- * mapped earlier than known), 0 when the same mapping was known, or -ENOMEM.
+ * Add a mapping; what it covers of others is gone, but not when that was mapped later: then it is
+ * not kept. Returns 1 when it is news (also when it was mapped earlier than known), 0 when the same
+ * mapping was known, or -ENOMEM.
  */
 int cw_proc_add_map(struct cw_proc *p, const struct cw_map_entry *e);
 

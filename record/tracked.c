@@ -80,16 +80,31 @@ static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
 
 static void on_fork(struct cw_tracked *t, const struct cw_fork *r)
 {
-	if (r->child_pid == r->pid || !cw_pidset_has(&t->pending, r->child_pid))
+	bool pending = cw_pidset_has(&t->pending, r->child_pid);
+
+	if (r->child_pid == r->pid || (!pending && !cw_pidset_has(&t->known, r->child_pid)))
 		return;
 	cw_modules_fork(t->modules, r->pid, r->child_pid, r->h.ts);
-	describe(t, r->child_pid);
+	if (pending)
+		describe(t, r->child_pid);
+}
+
+/* It is traced no more. */
+static void forget(struct cw_tracked *t, uint32_t pid)
+{
+	/* What it mapped may be waiting to be read: nobody takes it once the process is forgotten.
+	 */
+	cw_modules_drain(t->modules);
+	cw_pidset_remove(&t->traced, seen_id(t, pid));
+	cw_pidset_remove(&t->known, pid);
+	cw_pidset_remove(&t->pending, pid);
+	cw_modules_forget(t->modules, pid);
 }
 
 static void on_exec(struct cw_tracked *t, const struct cw_exec *r)
 {
 	if (!(r->flags & 1)) {
-		cw_pidset_remove(&t->traced, seen_id(t, r->pid));
+		forget(t, r->pid);
 		return;
 	}
 	if (r->pid == t->child)
@@ -104,16 +119,9 @@ static void on_exit_record(struct cw_tracked *t, const struct cw_exit *r)
 {
 	if (!(r->flags & 1))
 		return;
-	/* What it mapped was reported before, but perhaps after that was looked at last. */
-	cw_modules_drain(t->modules);
 	if (cw_pidset_has(&t->pending, r->pid))
 		describe(t, r->pid);
-	/* What it mapped may be waiting to be read: nobody takes it once the process is forgotten.
-	 */
-	cw_modules_drain(t->modules);
-	cw_pidset_remove(&t->traced, seen_id(t, r->pid));
-	cw_pidset_remove(&t->known, r->pid);
-	cw_modules_forget(t->modules, r->pid);
+	forget(t, r->pid);
 }
 
 void cw_tracked_record(struct cw_tracked *t, const struct cw_rec *rec)

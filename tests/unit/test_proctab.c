@@ -114,12 +114,44 @@ static void test_maps_random(void **state)
 	cw_proctab_free(t);
 }
 
+static int add_at(struct cw_proc *p, uint64_t start, uint64_t stop, uint32_t module, uint64_t ts)
+{
+	struct cw_map_entry e = {
+		.start = start, .end = stop, .pgoff = start, .module_id = module, .ts = ts};
+
+	return cw_proc_add_map(p, &e);
+}
+
+/* What was mapped before something else is news, but is there no more. */
+static void test_maps_late(void **state)
+{
+	struct cw_proctab *t = cw_proctab_new();
+	struct cw_proc *p = cw_proctab_get(t, 10, true);
+
+	(void)state;
+	assert_int_equal(add_at(p, 100, 200, 1, 5), 1);
+	assert_int_equal(add_at(p, 50, 150, 2, 3), 1);
+	assert_int_equal(add_at(p, 150, 250, 2, 3), 1);
+	assert_int_equal(add_at(p, 0, 500, 2, 3), 1);
+	assert_int_equal(p->nmaps, 1);
+	assert_int_equal(at(p, 120), 1);
+	assert_int_equal(add_at(p, 0, 100, 3, 3), 1); /* beside it */
+	assert_int_equal(add_at(p, 200, 250, 4, 3), 1);
+	assert_int_equal(p->nmaps, 3);
+	assert_int_equal(add_at(p, 50, 150, 2, 7), 1);
+	assert_int_equal(at(p, 49), 3);
+	assert_int_equal(at(p, 120), 2);
+	assert_int_equal(at(p, 150), 1);
+	cw_proctab_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idmap),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_maps_random),
+		cmocka_unit_test(test_maps_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
