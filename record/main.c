@@ -62,9 +62,9 @@ static int step_signals(struct recording *r)
 	r->signal_fd = cw_interrupt_init();
 	if (r->signal_fd >= 0 && r->opt.flight_ns)
 		r->user_fd = cw_interrupt_user();
-	return r->signal_fd < 0                     ? r->signal_fd
-	       : r->opt.flight_ns && r->user_fd < 0 ? r->user_fd
-						    : 0;
+	if (r->signal_fd < 0)
+		return r->signal_fd;
+	return r->opt.flight_ns && r->user_fd < 0 ? r->user_fd : 0;
 }
 
 static int step_privilege(struct recording *r)
@@ -153,8 +153,7 @@ static void say_recording(const struct recording *r)
 {
 	if (r->opt.flight_ns)
 		cw_say("recording the last %.1f s into memory; kill -USR1 %d writes them; stop "
-		       "with "
-		       "Ctrl-C",
+		       "with Ctrl-C",
 		       (double)r->opt.flight_ns / 1e9, (int)getpid());
 	else
 		cw_say("recording into %s; stop with Ctrl-C", r->segments.path);
@@ -216,14 +215,13 @@ static int step_finish(struct recording *r)
 	if (!rc && r->segments.flight && cw_segments_write_kept(&r->segments, r->err) < 0)
 		rc = -EIO;
 	st = cw_segments_stats(&r->segments);
-	if (!r->opt.quiet && rc != -EPIPE)
-		cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses, &st);
-	if (!r->opt.quiet && rc != -EPIPE)
-		cw_closing_uncalled(&r->points, r->modules);
-	if (!r->opt.quiet && !r->opt.stack_bytes)
+	if (r->opt.quiet || rc == -EPIPE)
+		return rc;
+	cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses, &st);
+	cw_closing_uncalled(&r->points, r->modules);
+	if (!r->opt.stack_bytes)
 		cw_closing_stacks(r->modules);
-	if (!r->opt.quiet)
-		cw_closing_left_out(r->modules, r->opt.embed_max);
+	cw_closing_left_out(r->modules, r->opt.embed_max);
 	return rc;
 }
 

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
+#include "clock.h"
 #include "overwrite.h"
 
 /* That somebody waits is asked, not told; but unhandled, the signal would end this program. Not
@@ -30,18 +30,10 @@ void cw_overwrite_watch(const struct cw_points *p)
 		p->files[i]->leased = !fcntl(p->files[i]->fd, F_SETLEASE, F_RDLCK);
 }
 
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 static int let_go(struct cw_probes *pr, struct cw_losses *l, const struct cw_points *p,
 		  struct cw_elf_file *f, void (*say)(const char *text))
 {
-	uint64_t ts = mono_ns();
+	uint64_t ts = cw_clock_ns(CLOCK_MONOTONIC);
 	char text[512];
 	int rc = 0;
 
@@ -53,8 +45,7 @@ static int let_go(struct cw_probes *pr, struct cw_losses *l, const struct cw_poi
 	fcntl(f->fd, F_SETLEASE, F_UNLCK);
 	snprintf(text, sizeof(text),
 		 "%.300s is being overwritten: detached its functions; their calls from now on are "
-		 "not "
-		 "recorded",
+		 "not recorded",
 		 f->path);
 	say(text);
 	return rc;
