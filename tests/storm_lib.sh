@@ -11,7 +11,7 @@ count_of() { # INDEX in storm_test's counts: calm, hot, threads, processes, long
 }
 # A target that calls hot as often as it can, and calm, for so many ms; it waits for $tmp/go.
 target() { # MS CODE
-	rm -f "$STORM_COUNTS" "$tmp/go"
+	rm -f "$STORM_COUNTS" "$tmp/go" "$tmp/out"
 	"$tmp/prog" --start-file "$tmp/go" --hot 1 --rate 500 --ms "$1" --code "$2" >"$tmp/out" 2>&1 &
 	target=$!
 	pids+=($target)

@@ -52,7 +52,7 @@ note "$n files for 2 s"
 
 # A slow call has it written, once a span; a limit that is not reached never.
 for limit in 150 900; do
-	rm -f "$tmp/go"
+	rm -f "$tmp/go" "$tmp/lock.out"
 	"$workloads/trace_lock_test" --count 8 --start-file "$tmp/go" >"$tmp/lock.out" 2>&1 &
 	target=$!
 	pids+=("$target")

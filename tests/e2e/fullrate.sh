@@ -13,6 +13,7 @@ says() { # FILE WORD: what a target printed behind it
 	awk -v w="$2" '{ for (i = 1; i < NF; i++) if ($i == w) v = $(i + 1) } END { print v }' "$1"
 }
 start_hits() { # OUT SECONDS RATE
+	rm -f "$tmp/$1"
 	"$hits" "$tmp/go" "$2" hit "$3" >"$tmp/$1" 2>&1 &
 	target=$!
 	pids+=($target)

@@ -13,7 +13,7 @@ tried=0 all_lost=0
 storm() {
 	local name=$1 status=$2 words rest got made
 	split_words "${@:3}"
-	rm -f "$STORM_COUNTS" "$tmp/go"
+	rm -f "$STORM_COUNTS" "$tmp/go" "$tmp/out"
 	"$workloads/storm_test" --start-file "$tmp/go" "${words[@]}" >"$tmp/out" 2>&1 &
 	target=$!
 	pids+=($target)
