@@ -34,9 +34,9 @@ value() { # SQL
 	"$analyze" sql --format csv examples/thread-pool.cwc "$1" 2>/dev/null | sed 1d
 }
 expect "what four threads can do" "$(value "SELECT round(4e9 / work_average_ns, 1) FROM queue_diagnostics
-	WHERE interval IS NULL AND plan_hop = 1")" 79.7
+	WHERE interval IS NULL AND plan_hop = 1")" 79.8
 expect "what comes in" "$(value "SELECT round(submit_rate, 1) FROM queue_diagnostics
-	WHERE interval IS NULL AND plan_hop = 1")" 87.1
+	WHERE interval IS NULL AND plan_hop = 1")" 87.7
 for picture in $(sed -n 's/.*](\(report-.*\.png\)).*/\1/p' "$text"); do
 	at_least "$picture: bytes" "$(stat -c %s "$examples/$picture" 2>/dev/null)" 1000
 	at_most "$picture: bytes" "$(stat -c %s "$examples/$picture" 2>/dev/null)" 150000
