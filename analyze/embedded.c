@@ -16,6 +16,8 @@ static void open_one(sqlite3_stmt *stmt, struct cw_module_files *f, char **perf_
 		return;
 	if (!strcmp(kind, "debug")) {
 		f->embedded_debug = cw_elf_open_memory(data, size, &why);
+	} else if (!strcmp(kind, "debug symbols")) {
+		f->embedded_symbols = cw_elf_open_memory(data, size, &why);
 	} else if (!strcmp(kind, "alternate")) {
 		f->embedded_alt = cw_elf_open_memory(data, size, &why);
 	} else if (!strcmp(kind, "perf map")) {

@@ -298,8 +298,8 @@ static void close_blob(struct cw_trace *t, struct blob *b)
 
 static void write_blob(struct cw_trace *t, struct blob *b)
 {
-	static const char *const kinds[] = {"unknown",  "symbols", "elf",      "vdso",
-					    "perf map", "debug",   "alternate"};
+	static const char *const kinds[] = {"unknown",  "symbols", "elf",       "vdso",
+					    "perf map", "debug",   "alternate", "debug symbols"};
 	uint64_t *w;
 
 	cw_stacks_payload(t, b->module_id, b->kind, b->data, b->have);
@@ -420,7 +420,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_images;
 const struct cw_pass cw_pass_images = {
 	.name = "images",
-	.version = 3,
+	.version = 4,
 	.reads = "module map blob ksym identity",
 	.writes = "module mapping module_blob kernel_symbol",
 	.types = CW_TYPE_BIT(CW_MODULE) | CW_TYPE_BIT(CW_MAP) | CW_TYPE_BIT(CW_BLOB) |

@@ -87,11 +87,11 @@ static bool is_right(const struct search *s, const struct cw_elf *elf)
 static bool done(const struct search *s)
 {
 	const struct cw_module_files *f = s->files;
-	struct cw_elf *all[] = {f->embedded, f->image, f->debug};
+	struct cw_elf *all[] = {f->embedded, f->image, f->debug, f->embedded_symbols};
 	bool layout = false, code = false, names = false;
 	size_t i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		layout |= all[i] && cw_elf_has_layout(all[i]);
 		code |= all[i] && cw_elf_has_code(all[i]);
 		names |= all[i] && cw_elf_has_symtab(all[i]);
@@ -249,16 +249,24 @@ static void set_paths(struct search *s)
 		snprintf(s->id_path, sizeof(s->id_path), "%.2s/%s", id, id + 2);
 }
 
+/* One without a build id was found beside the module, or by its link, where that was recorded. */
+static void check_payload(struct search *s, struct cw_elf **elf)
+{
+	const char *id = *elf ? cw_elf_build_id(*elf) : "";
+
+	if (!*id || !has_id(s) || !strcmp(id, s->module->build_id))
+		return;
+	cw_sources_note(s->tried, "capture: another build id, %s: not used", id);
+	cw_elf_free(*elf);
+	*elf = NULL;
+}
+
 static void check_embedded(struct search *s)
 {
 	struct cw_module_files *f = s->files;
-	const char *id = f->embedded ? cw_elf_build_id(f->embedded) : "";
 
-	if (*id && has_id(s) && strcmp(id, s->module->build_id) != 0) {
-		cw_sources_note(s->tried, "capture: another build id, %s: not used", id);
-		cw_elf_free(f->embedded);
-		f->embedded = NULL;
-	}
+	check_payload(s, &f->embedded);
+	check_payload(s, &f->embedded_symbols);
 	if (f->embedded_debug && has_id(s) &&
 	    !strcmp(cw_elf_build_id(f->embedded_debug), s->module->build_id) &&
 	    cw_elf_has_dwarf(f->embedded_debug)) {
@@ -392,11 +400,11 @@ static void find_alternate(struct search *s)
 static void find_mini_debug(struct search *s)
 {
 	struct cw_module_files *f = s->files;
-	struct cw_elf *all[] = {f->embedded, f->image, f->debug};
+	struct cw_elf *all[] = {f->embedded, f->image, f->debug, f->embedded_symbols};
 	const char *why = NULL;
 	size_t i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		if (all[i] && cw_elf_has_symtab(all[i]))
 			return;
 	}
@@ -435,6 +443,7 @@ void cw_sources_free(struct cw_module_files *files)
 	cw_elf_free(files->alt);
 	cw_elf_free(files->mini);
 	cw_elf_free(files->embedded_debug);
+	cw_elf_free(files->embedded_symbols);
 	cw_elf_free(files->embedded_alt);
 	memset(files, 0, sizeof(*files));
 }

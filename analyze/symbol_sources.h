@@ -36,8 +36,9 @@ struct cw_module_identity {
 struct cw_module_files {
 	/* From the capture; set by the caller beforehand, owned from then on. */
 	struct cw_elf *embedded;
-	struct cw_elf *embedded_debug; /* the separate debug file; becomes debug */
-	struct cw_elf *embedded_alt;   /* dwz's alternate one; becomes alt */
+	struct cw_elf *embedded_debug;   /* the separate debug file; becomes debug */
+	struct cw_elf *embedded_symbols; /* symbol tables of the debug file only */
+	struct cw_elf *embedded_alt;     /* dwz's alternate one; becomes alt */
 	const char *embedded_why; /* why there is none although the capture holds one; or NULL */
 
 	struct cw_elf *image; /* the program or library itself */

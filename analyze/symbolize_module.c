@@ -71,6 +71,8 @@ static int fill_table(struct cw_module_files *f, struct cw_symtab *table)
 		err = cw_elf_add_symbols(f->image, table);
 	if (!err && f->debug && f->debug != f->embedded)
 		err = cw_elf_add_symbols(f->debug, table);
+	if (!err && f->embedded_symbols)
+		err = cw_elf_add_symbols(f->embedded_symbols, table);
 	if (!err && f->mini)
 		err = cw_elf_add_symbols(f->mini, table);
 	return err;
@@ -171,9 +173,9 @@ static const char *path_of(const struct cw_elf *elf)
 /* The file that names are from when its lines do not tell: the first that has a table of them. */
 static const char *named_by(const struct cw_module_files *f)
 {
-	struct cw_elf *all[] = {f->embedded, f->image, f->debug};
+	struct cw_elf *all[] = {f->embedded, f->embedded_symbols, f->image, f->debug};
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		if (all[i] && cw_elf_has_symtab(all[i]))
 			return path_of(all[i]);
 	return path_of(f->embedded ? f->embedded : f->image ? f->image : f->debug);

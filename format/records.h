@@ -191,7 +191,7 @@ struct cw_rec {
 
 #define CW_FIELDS_BLOB(R, F, A, S, B, V) \
 	F(R, u32, module_id, "module the payload belongs to") \
-	F(R, u32, kind, "1 ELF file with symbol tables and unwind sections only, 2 whole ELF file, 3 vdso image, 4 perf map, 5 separate debug file, 6 the file that dwz moved parts of that to") \
+	F(R, u32, kind, "1 ELF file with symbol tables and unwind sections only, 2 whole ELF file, 3 vdso image, 4 perf map, 5 separate debug file, 6 the file that dwz moved parts of that to, 7 symbol tables of the separate debug file only") \
 	F(R, u64, offset, "where data starts in the payload, bytes") \
 	F(R, u64, total, "bytes of the whole payload") \
 	B(R, data, "the bytes")
@@ -369,7 +369,8 @@ enum cw_blob_kind {
 	CW_BLOB_VDSO = 3,
 	CW_BLOB_PERF_MAP = 4,
 	CW_BLOB_DEBUG = 5,
-	CW_BLOB_ALTERNATE = 6
+	CW_BLOB_ALTERNATE = 6,
+	CW_BLOB_DEBUG_SYMBOLS = 7
 };
 enum cw_probe_flags {
 	CW_PROBE_HAS_ENTRY = 1,

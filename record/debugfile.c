@@ -4,21 +4,25 @@
  * not know what its symbols are wanted for.
  */
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "debugfile.h"
 #include "elffile.h"
 
-#define DEBUG_ROOT "/usr/lib/debug"
-#define PATH_SIZE  4096
-#define MAX_SUMMED (4ll << 30) /* bytes; the largest debug files have three gigabytes */
+#define DEBUG_ROOT      "/usr/lib/debug"
+#define PATH_SIZE       4096
+#define MAX_SUMMED      (4ll << 30) /* bytes; the largest debug files have three gigabytes */
+#define MAX_SUMMED_LIVE (128 << 20) /* bytes: while events wait */
 
 struct wanted {
 	const char *path;
+	int root; /* the folder that paths begin at; -1 this process's own */
 	uint8_t id[24];
 	int id_size;
 	char name[256]; /* of .gnu_debuglink, or empty */
@@ -44,24 +48,24 @@ static void read_link(struct wanted *w, Elf *elf)
 }
 
 /* The name is the target's choice: it may lead to a device, or to a file that has no end. */
-static bool has_checksum(int fd, uint32_t wanted)
+static bool has_checksum(int fd, uint32_t wanted, off_t most)
 {
 	struct stat st;
 	uLong crc = crc32(0, NULL, 0);
 	uint8_t *buf = malloc(1 << 16);
 	off_t at = 0;
-	ssize_t n = -1;
+	ssize_t n;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_SUMMED) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > most) {
 		free(buf);
 		return false;
 	}
-	while (buf && at < MAX_SUMMED && (n = pread(fd, buf, 1 << 16, at)) > 0) {
+	while (buf && at < st.st_size && (n = pread(fd, buf, 1 << 16, at)) > 0) {
 		crc = crc32(crc, buf, (uInt)n);
 		at += n;
 	}
 	free(buf);
-	return !n && at && crc == wanted;
+	return at && at == st.st_size && crc == wanted;
 }
 
 static bool is_right(const struct wanted *w, int fd)
@@ -71,14 +75,23 @@ static bool is_right(const struct wanted *w, int fd)
 	if (w->id_size > 0)
 		return cw_elf_build_id(fd, id) == w->id_size &&
 		       !memcmp(id, w->id, (size_t)w->id_size);
-	return has_checksum(fd, w->crc);
+	return has_checksum(fd, w->crc, w->root < 0 ? MAX_SUMMED : MAX_SUMMED_LIVE);
+}
+
+/* Links in the folders of a container lead to what is in there. */
+static int open_path(const struct wanted *w, const char *path)
+{
+	struct open_how how = {.flags = CW_OPEN_ELF, .resolve = RESOLVE_IN_ROOT};
+
+	return w->root < 0 ? open(path, CW_OPEN_ELF)
+			   : (int)syscall(SYS_openat2, w->root, path, &how, sizeof(how));
 }
 
 static bool try_path(const struct wanted *w, const char *path, struct cw_debug_file *out)
 {
 	GElf_Shdr shdr;
 
-	out->fd = open(path, CW_OPEN_ELF);
+	out->fd = open_path(w, path);
 	if (out->fd < 0)
 		return false;
 	if (is_right(w, out->fd) && !cw_elf_open(&out->elf, out->fd, path, NULL)) {
@@ -113,7 +126,12 @@ static bool try_link(const struct wanted *w, struct cw_debug_file *out)
 	const char *slash;
 	size_t i;
 
-	if (!*w->name || strlen(w->path) >= PATH_SIZE || !realpath(w->path, real))
+	if (!*w->name || strlen(w->path) >= PATH_SIZE)
+		return false;
+	/* A path that was mapped has no links any more. */
+	if (w->root >= 0)
+		strcpy(real, w->path);
+	else if (!realpath(w->path, real))
 		return false;
 	slash = strrchr(real, '/');
 	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
@@ -125,9 +143,9 @@ static bool try_link(const struct wanted *w, struct cw_debug_file *out)
 	return false;
 }
 
-void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path)
+void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path, int root)
 {
-	struct wanted w = {.path = path};
+	struct wanted w = {.path = path, .root = root};
 	GElf_Shdr shdr;
 
 	*out = (struct cw_debug_file){.fd = -1};

@@ -14,9 +14,10 @@ struct cw_debug_file {
  * When elf, which was opened from fd and is known as path, has no .symtab, find its debug file: by
  * build-id under /usr/lib/debug/.build-id, by .gnu_debuglink beside it, in .debug beside it, and
  * below /usr/lib/debug. It must have the same build-id, or where there is none, the checksum that
- * .gnu_debuglink gives. Fails quietly: out->elf is NULL then.
+ * .gnu_debuglink gives. root: a descriptor of the folder that path and those begin at, as for a
+ * container's; -1 the recorder's own. Fails quietly: out->elf is NULL then.
  */
-void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path);
+void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path, int root);
 void cw_debug_file_close(struct cw_debug_file *d);
 
 #endif

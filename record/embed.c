@@ -283,7 +283,8 @@ static bool read_headers(struct image *im, Elf *elf)
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-static int write_whole(struct cw_writer *w, uint32_t module_id, const struct image *im)
+static int write_whole(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind,
+		       const struct image *im)
 {
 	void *buf =
 		mmap(NULL, im->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -292,7 +293,7 @@ static int write_whole(struct cw_writer *w, uint32_t module_id, const struct ima
 	if (buf == MAP_FAILED)
 		return 0;
 	if (read_image(im, 0, buf, im->size))
-		rc = cw_writer_blob(w, module_id, CW_BLOB_SYMBOLS, buf, im->size);
+		rc = cw_writer_blob(w, module_id, kind, buf, im->size);
 	munmap(buf, im->size);
 	return rc;
 }
@@ -316,7 +317,9 @@ static int write_parts(struct cw_writer *w, uint32_t module_id, enum cw_blob_kin
 	return rc;
 }
 
-int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
+/* Write what of the file is kept, with its symbol table or, where there is no room, without. */
+static int embed_parts(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind, int fd,
+		       uint64_t room, uint64_t *size)
 {
 	struct image im = {.fd = fd};
 	uint64_t most = room < MAX_IMAGE ? room : MAX_IMAGE;
@@ -329,7 +332,8 @@ int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room,
 	if (!read_headers(&im, elf))
 		goto cleanup;
 	choose(&im, elf, true);
-	if (kept_bytes(&im) > most)
+	/* A debug file has nothing but its symbols to give. */
+	if (kept_bytes(&im) > most && kind == CW_BLOB_SYMBOLS)
 		choose(&im, elf, false);
 	*size = kept_bytes(&im);
 	if (*size > most) {
@@ -338,8 +342,8 @@ int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room,
 	}
 	lay_out(&im);
 	*size = im.size;
-	rc = im.size <= MAX_AT_ONCE ? write_whole(w, module_id, &im)
-				    : write_parts(w, module_id, CW_BLOB_SYMBOLS, &im);
+	rc = im.size <= MAX_AT_ONCE ? write_whole(w, module_id, kind, &im)
+				    : write_parts(w, module_id, kind, &im);
 cleanup:
 	elf_end(elf);
 	free(im.phdrs);
@@ -349,7 +353,20 @@ cleanup:
 	return rc;
 }
 
-int cw_embed_whole(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
+int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
+{
+	return embed_parts(w, module_id, CW_BLOB_SYMBOLS, fd, room, size);
+}
+
+int cw_embed_debug_symbols(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room,
+			   uint64_t *size)
+{
+	return embed_parts(w, module_id, CW_BLOB_DEBUG_SYMBOLS, fd, room, size);
+}
+
+/* All of a file, if there is room. */
+static int embed_file(struct cw_writer *w, uint32_t module_id, enum cw_blob_kind kind, int fd,
+		      uint64_t room, uint64_t *size)
 {
 	struct part all = {0};
 	struct image im = {.fd = fd, .parts = &all, .nparts = 1};
@@ -365,7 +382,17 @@ int cw_embed_whole(struct cw_writer *w, uint32_t module_id, int fd, uint64_t roo
 	*size = im.size = all.size = (uint64_t)st.st_size;
 	if (im.size > MAX_WHOLE)
 		*size = im.size > room ? im.size : room + 1;
-	return *size > room ? 0 : write_parts(w, module_id, CW_BLOB_ELF, &im);
+	return *size > room ? 0 : write_parts(w, module_id, kind, &im);
+}
+
+int cw_embed_whole(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
+{
+	return embed_file(w, module_id, CW_BLOB_ELF, fd, room, size);
+}
+
+int cw_embed_debug(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size)
+{
+	return embed_file(w, module_id, CW_BLOB_DEBUG, fd, room, size);
 }
 
 /* ---- the vdso ---------------------------------------------------------------------------------

@@ -20,6 +20,11 @@ int cw_embed_elf(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room,
 /* The same for the whole file, as CW_BLOB_ELF. */
 int cw_embed_whole(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size);
 
+/* The same for the separate debug file fd of a module: its symbols, or all of it as it is. */
+int cw_embed_debug_symbols(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room,
+			   uint64_t *size);
+int cw_embed_debug(struct cw_writer *w, uint32_t module_id, int fd, uint64_t room, uint64_t *size);
+
 /* Write the image of the vdso that the kernel gave this process; every process has the same. */
 int cw_embed_vdso(struct cw_writer *w, uint32_t module_id);
 

@@ -132,8 +132,10 @@ static int open_root(uint32_t pid)
 	char path[64];
 	int root;
 
+	if (!pid)
+		return -ENOENT;
 	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	root = pid ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? -errno : root;
 }
 
@@ -170,6 +172,19 @@ int cw_modopen_path(struct cw_modopen *o, uint32_t pid, uint64_t mnt_ns, const c
 		fd = fd < 0 ? -errno : fd;
 	}
 	return fd;
+}
+
+int cw_modopen_root(struct cw_modopen *o, uint32_t pid, size_t nth)
+{
+	int fd = open_root(pid);
+
+	if (fd >= 0 && nth) {
+		close(fd);
+		fd = -ENOENT;
+	} else if (fd < 0 && nth < o->nroots) {
+		fd = fcntl(o->roots[nth].fd, F_DUPFD_CLOEXEC, 3);
+	}
+	return fd < 0 ? -ENOENT : fd;
 }
 
 int cw_modopen_file(struct cw_modopen *o, const struct cw_mapped_file *f)

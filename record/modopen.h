@@ -40,6 +40,12 @@ int cw_modopen_file(struct cw_modopen *o, const struct cw_mapped_file *f);
  */
 int cw_modopen_path(struct cw_modopen *o, uint32_t pid, uint64_t mnt_ns, const char *path);
 
+/*
+ * A descriptor of a folder where paths of the process (pid in the recorder's namespace) begin, or
+ * may have begun when it is gone: nth counts them from 0. The caller's; -ENOENT: no more.
+ */
+int cw_modopen_root(struct cw_modopen *o, uint32_t pid, size_t nth);
+
 /* When the mapped file was modified last, ns; 0 unknown. Cheaper than opening it. */
 uint64_t cw_modopen_mtime(const struct cw_mapped_file *f);
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "debugfile.h"
+#include "elffile.h"
 #include "embed.h"
 #include "idmap.h"
 #include "modtab.h"
@@ -365,6 +367,59 @@ int cw_modtab_file(struct cw_modtab *t, uint32_t id)
 	return m->path[0] == '/' ? reopen(t, m) : -ENOENT;
 }
 
+/* The separate debug file of a stripped one, as its process finds it or would have found it. */
+static void open_debug_file(struct cw_modtab *t, const struct module *m, Elf *elf, int fd,
+			    struct cw_debug_file *out)
+{
+	size_t i;
+	int root;
+
+	if (!m->pid)
+		cw_debug_file_open(out, elf, fd, m->path, -1);
+	for (i = 0; m->pid && !out->elf; i++) {
+		root = cw_modopen_root(t->opener, m->pid, i);
+		if (root < 0)
+			return;
+		cw_debug_file_open(out, elf, fd, m->path, root);
+		close(root);
+	}
+}
+
+/* Account for a payload: size is more than room when it was left out. */
+static void count_bytes(struct cw_modtab *t, struct module *m, uint64_t room, uint64_t size)
+{
+	if (size > room)
+		m->left_out += size;
+	else
+		t->bytes += size;
+}
+
+static int embed_debug_file(struct cw_modtab *t, struct module *m, int fd)
+{
+	struct cw_debug_file debug = {.fd = -1};
+	uint64_t room = cw_modtab_room(t), size = 0;
+	uint8_t build_id[24];
+	GElf_Shdr shdr;
+	Elf *elf;
+	int rc = 0;
+
+	if (cw_elf_open(&elf, fd, m->path, NULL))
+		return 0;
+	open_debug_file(t, m, elf, fd, &debug);
+	elf_end(elf);
+	if (!debug.elf)
+		return 0;
+	/* Readers take a whole one by its build id only, and for its lines. */
+	if (t->embed == CW_EMBED_ALL && cw_elf_build_id(debug.fd, build_id) > 0 &&
+	    cw_elf_section(debug.elf, SHT_PROGBITS, ".debug_info", &shdr))
+		rc = cw_embed_debug(t->w, m->rec.module_id, debug.fd, room, &size);
+	if (!rc && (!size || size > room))
+		rc = cw_embed_debug_symbols(t->w, m->rec.module_id, debug.fd, room, &size);
+	count_bytes(t, m, room, size);
+	cw_debug_file_close(&debug);
+	return rc;
+}
+
 static int embed_module(struct cw_modtab *t, struct module *m)
 {
 	uint32_t id = m->rec.module_id;
@@ -385,8 +440,10 @@ static int embed_module(struct cw_modtab *t, struct module *m)
 		rc = cw_embed_whole(t->w, id, fd, room, &size);
 	else
 		rc = cw_embed_elf(t->w, id, fd, room, &size);
-	m->left_out = size > room ? size : 0;
-	t->bytes += size > room ? 0 : size;
+	m->left_out = 0;
+	count_bytes(t, m, room, size);
+	if (!rc)
+		rc = embed_debug_file(t, m, fd);
 	if (fd != m->fd)
 		close(fd);
 	if (!t->keep_files)

@@ -87,9 +87,9 @@ const struct argp_option cw_option_table[] = {
 	 "distinct stack, to be unwound by unwind tables when analyzed (dwarf); none",
 	 2},
 	{"embed", OPT_EMBED, "symbols|none|all", 0,
-	 "what of programs and libraries goes into the capture: symbol tables and unwind "
-	 "information "
-	 "of those that stacks show (symbols), nothing, or the whole files (all)",
+	 "what of programs and libraries goes into the capture: symbol tables, also of their "
+	 "separate debug files, and unwind information of those that stacks show (symbols), "
+	 "nothing, or the whole files (all)",
 	 2},
 	{"embed-max", OPT_EMBED_MAX, "BYTES", 0,
 	 "at most so much of that in a capture file, uncompressed, with K, M or G (1G)", 2},

@@ -89,7 +89,7 @@ static int match_in(struct names *l, const struct cw_target_file *f, char *err)
 	if (rc)
 		return rc;
 	l->naddrs = 0;
-	cw_debug_file_open(&debug, elf, f->fd, f->path);
+	cw_debug_file_open(&debug, elf, f->fd, f->path, -1);
 	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, take, l);
 	cw_debug_file_close(&debug);
 	cw_elf_each_func(elf, SHT_DYNSYM, take, l);

@@ -381,7 +381,7 @@ static int search_file(struct search **out, int fd, const char *path, const char
 	rc = cw_elf_open(&s->elf, fd, path, err);
 	if (rc)
 		return rc;
-	cw_debug_file_open(&s->debug, s->elf, fd, path);
+	cw_debug_file_open(&s->debug, s->elf, fd, path, -1);
 	search_tables(s);
 	if (!s->n && cw_cxx_query_init(&s->query, s->base)) {
 		s->cxx = true;
@@ -467,7 +467,7 @@ int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func 
 		rc = -ERANGE;
 		goto cleanup;
 	}
-	cw_debug_file_open(&debug, elf, fd, path);
+	cw_debug_file_open(&debug, elf, fd, path, -1);
 	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, surround, &a);
 	cw_debug_file_close(&debug);
 	if (!a.found)

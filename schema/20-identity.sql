@@ -114,7 +114,8 @@ CREATE TABLE module_blob(
 	-- Module they belong to.
 	module_id INTEGER NOT NULL,
 	-- 'symbols' (an ELF file with symbol and unwind sections only), 'elf' (the whole file), 'debug' (the
-	-- separate debug file), 'alternate' (what dwz moved out of that), 'vdso', 'perf map'.
+	-- separate debug file), 'debug symbols' (symbol tables of that), 'alternate' (what dwz moved out of it), 'vdso',
+	-- 'perf map'.
 	kind TEXT NOT NULL,
 	-- The bytes.
 	data BLOB NOT NULL,

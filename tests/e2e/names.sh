@@ -154,8 +154,8 @@ held() { # NAME: kinds of payloads
 	"$analyze" sql "$tmp/$1.cwc" --format csv "SELECT coalesce(group_concat(DISTINCT kind), 'nothing') FROM module_blob" 2>/dev/null | tail -n 1 | tr -d '\r"'
 }
 expect "embedded with none" "$(held none)" nothing
-expect "embedded with all, but for the vdso" "$(held all | sed 's/,vdso//; s/vdso,//')" elf
-[[ $(held symbols) == symbols* ]] || fail "embedded by default: $(held symbols)"
+expect "embedded with all, but for the vdso and debug files that libraries have here" "$(held all | sed 's,vdso,,; s,debug\( symbols\)*,,g' | tr -d ,)" elf
+[[ ,$(held symbols), == *,symbols,* ]] || fail "embedded by default: $(held symbols)"
 grep -q 'of them symbols' "$tmp/none.log" && fail "none: $(cat "$tmp/none.log")"
 grep -q ' of them symbols' "$tmp/symbols.log" || fail "symbols: $(cat "$tmp/symbols.log")"
 grep -q 'libc.so.6.*: left out, as .* KiB more than the 20.0 KiB of --embed-max would be needed' "$tmp/small.log" ||
@@ -173,5 +173,61 @@ in_root /none.cwc >"$tmp/report" 2>&1 || fail "report without anything: $(tail -
 # Without anything embedded, the files that are here serve.
 grep -q ',main,tests/workloads/trace_async_test.c,[0-9]' <(frames "$tmp/none.cwc") || fail "none: $(frames "$tmp/none.cwc" | head -n 3)"
 expect "unwind information without an embedded one" "$(module unwind_from "$tmp/none.cwc")" "$tmp/bin/trace_async_test"
+# ---- symbols of a separate debug file --------------------------------------------------------------
+# They are embedded, too: where neither the program nor that file is, there are names. With whole files, lines.
+linked() { # NAME STRIP-OPTION RECORDER-OPTIONS...: of a stripped program whose debug file is beside it
+	local name=$1
+	objcopy --only-keep-debug "$whole" "$tmp/bin/own.debug"
+	strip ${2:+"$2"} -o "$tmp/bin/trace_async_test" "$whole"
+	(cd "$tmp/bin" && objcopy --add-gnu-debuglink=own.debug trace_async_test)
+	capture "$name" "${@:3}"
+	rm "$tmp/bin/own.debug" "$tmp/bin/trace_async_test"
+	mv "$tmp/$name.cwc" "$tmp/root"
+	in_root sql "/$name.cwc" --no-cache --format csv "$frames_sql" 2>"$tmp/err" | tail -n +2 | tr -d '\r' >"$tmp/got"
+}
+of_program() { # NAME
+	in_root sql "/$1.cwc" --no-cache --format csv "SELECT embedded, names_from, lines_from FROM module_source
+		WHERE name = 'trace_async_test'" 2>/dev/null | tail -n 1 | tr -d '\r"'
+}
+same() { # HOW: frames of another recording are not all the same ones, but named alike
+	join -t, <($1 "$tmp/got" | sort -t, -k1,1) <($1 "$tmp/wanted" | sort -t, -k1,1) >"$tmp/joined"
+	at_least "frames of both recordings ($1)" "$(wc -l <"$tmp/joined")" 5
+	awk -F, '$2 != $3' "$tmp/joined"
+}
+own_names() { # FILE: the functions that addresses lie in, without what was inlined there
+	sort -t, -k1,1n -k2,2nr "$1" | awk -F, '!seen[$1]++ { print $1 "," $3 }'
+}
+own_lines() { # FILE: all functions, with their lines
+	sort -t, -k1,1n -k2,2n "$1" | awk -F, '{ at[$1] = at[$1] $3 ":" $5 " " } END { for (i in at) print i "," at[i] }'
+}
+linked linked ''
+expect "names by the symbols of a debug file" "$(same own_names)" ""
+expect "what is embedded of it" "$(of_program linked)" "debug symbols, symbols,capture,"
+in_root modules /linked.cwc 2>/dev/null | grep -A9 '/trace_async_test ' | grep -q '^  names  *capture$' || fail "modules does not say that names are from the capture"
+linked unnumbered --remove-section=.note.gnu.build-id
+expect "names by a debug file with the right checksum" "$(same own_names)" ""
+linked lined '' --embed all
+expect "lines of a whole debug file" "$(same own_lines)" ""
+expect "what is embedded of that" "$(of_program lined)" "debug, elf,capture,capture"
+linked little '' --embed-max 8K
+expect "names without room for them" "$(cut -d, -f3 "$tmp/got" | grep -c .)" 0
+grep -q 'trace_async_test.*: left out, as' "$tmp/little.log" || fail "little: $(cat "$tmp/little.log")"
+
+# A debug file that only the program can see, in a mount namespace of its own.
+if unshare -m true 2>/dev/null; then
+	strip -o "$tmp/bin/trace_async_test" "$whole"
+	objcopy --only-keep-debug "$whole" "$tmp/bin/own.debug"
+	(cd "$tmp/bin" && objcopy --add-gnu-debuglink=own.debug trace_async_test)
+	mkdir "$tmp/bin/inside"
+	# shellcheck disable=SC2016
+	"$record" -o "$tmp/root/inside.cwc" --exec unshare libc.so.6:clock_nanosleep -- -m sh -c 'mount -t tmpfs none "$0/inside" &&
+		cp "$0/trace_async_test" "$0/own.debug" "$0/inside" && exec "$0/inside/trace_async_test" --count 50' "$tmp/bin" \
+		>"$tmp/inside.out" 2>"$tmp/inside.log" || fail "inside: $(tail -n 2 "$tmp/inside.log")"
+	in_root sql /inside.cwc --no-cache --format csv "$frames_sql" 2>"$tmp/err" | tail -n +2 | tr -d '\r' >"$tmp/got"
+	expect "names by a debug file of the program's own namespace" "$(same own_names)" ""
+	expect "what is embedded of that one" "$(of_program inside)" "debug symbols, symbols,capture,"
+	rm "$tmp/bin/own.debug"
+fi
+
 note "$(wc -l <"$tmp/wanted") frames; $(($(size none) / 1024)) KiB bare, $(($(size symbols) / 1024)) with symbols, $(($(size all) / 1024)) with all"
 finish

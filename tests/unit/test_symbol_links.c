@@ -43,30 +43,29 @@ static uint64_t offset_of(const char *file, const char *function)
 	return value - strtoull(load + 1, NULL, 16) + offset;
 }
 
+static void payload(sqlite3 *db, const char *kind, const char *file)
+{
+	size_t size;
+	char *blob = fx_read(file, &size);
+
+	fx_blob(db, 1, kind, blob, size);
+	free(blob);
+}
+
 /* Name hidden_function of the program whose symbols are in file, with these options and payloads.
  */
 static sqlite3 *name_it(const char *file, const char *id_of, const struct cw_open_opts *o,
 			const char *debug, const char *alternate)
 {
 	sqlite3 *db = fx_db(schema);
-	char *blob;
-	size_t size;
 
 	fx_module(db, 1, "/not/here/program", fx_build_id(id_of));
 	fx_frame(db, 1, 1, offset_of(file, "hidden_function"), 0);
-	if (debug) {
-		blob = fx_read(debug, &size);
-		fx_blob(db, 1, "debug", blob, size);
-		free(blob);
-	}
-	if (alternate) {
-		blob = fx_read(alternate, &size);
-		fx_blob(db, 1, "alternate", blob, size);
-		free(blob);
-	}
-	blob = fx_read("a.stripped", &size);
-	fx_blob(db, 1, "symbols", blob, size);
-	free(blob);
+	if (debug)
+		payload(db, "debug", debug);
+	if (alternate)
+		payload(db, "alternate", alternate);
+	payload(db, "symbols", "a.stripped");
 	assert_int_equal(cw_symbolize(db, o), 0);
 	return db;
 }
@@ -102,6 +101,45 @@ static void test_debug_payload(void **state)
 	sqlite3_close(db);
 	/* The debug file of another program, however alike. */
 	db = name_it("a", "a", NULL, "b.debug", NULL);
+	fx_expect(db, 1, "");
+	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "another build id"));
+	sqlite3_close(db);
+}
+
+/* What the recorder took of a debug file: names, and no lines. */
+static sqlite3 *with_symbols_of(const char *debug)
+{
+	sqlite3 *db = fx_db(schema);
+	struct cw_open_opts o = {0};
+
+	fx_module(db, 1, "/not/here/program", fx_build_id("a"));
+	fx_frame(db, 1, 1, offset_of("a", "hidden_function"), 0);
+	payload(db, "symbols", "a.stripped");
+	payload(db, "debug symbols", debug);
+	assert_int_equal(cw_symbolize(db, &o), 0);
+	return db;
+}
+
+static void test_debug_symbols(void **state)
+{
+	sqlite3 *db;
+
+	(void)state;
+	make_stripped();
+	assert_int_equal(shell("strip -g -o a.symbols a && strip -g -o b.symbols b && "
+			       "objcopy --remove-section=.note.gnu.build-id a.symbols a.no-id"),
+			 0);
+	db = with_symbols_of("a.symbols");
+	fx_expect(db, 1, "hidden_function+0");
+	assert_string_equal(fx_module_text(db, 1, "symbols_from"), "capture");
+	assert_string_equal(fx_module_text(db, 1, "lines_from"), "");
+	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "names only, no lines"));
+	sqlite3_close(db);
+	/* Found by its checksum where it was recorded. */
+	db = with_symbols_of("a.no-id");
+	fx_expect(db, 1, "hidden_function+0");
+	sqlite3_close(db);
+	db = with_symbols_of("b.symbols");
 	fx_expect(db, 1, "");
 	assert_non_null(strstr(fx_module_text(db, 1, "tried"), "another build id"));
 	sqlite3_close(db);
@@ -256,9 +294,9 @@ static void test_mangled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_debug_payload), cmocka_unit_test(test_debug_folders),
-		cmocka_unit_test(test_alternate),     cmocka_unit_test(test_mini_debug),
-		cmocka_unit_test(test_mangled),
+		cmocka_unit_test(test_debug_payload), cmocka_unit_test(test_debug_symbols),
+		cmocka_unit_test(test_debug_folders), cmocka_unit_test(test_alternate),
+		cmocka_unit_test(test_mini_debug),    cmocka_unit_test(test_mangled),
 	};
 
 	return cmocka_run_group_tests(tests, folder_new, folder_free);
