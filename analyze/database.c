@@ -37,7 +37,7 @@ static void harden(sqlite3 *db)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_exec(db,
 		     "PRAGMA cell_size_check=1; PRAGMA mmap_size=0; PRAGMA cache_size=-65536;"
-		     "PRAGMA temp_store=memory",
+		     "PRAGMA temp_store=file",
 		     NULL, NULL, NULL);
 }
 
@@ -112,7 +112,7 @@ static int fill(sqlite3 *db, const struct cw_open_opts *o, const char *key)
 	sqlite3_exec(db,
 		     "PRAGMA journal_mode=off; PRAGMA synchronous=off; PRAGMA page_size=32768;"
 		     "PRAGMA cache_size=-4096; PRAGMA locking_mode=exclusive;"
-		     "PRAGMA temp_store=memory",
+		     "PRAGMA temp_store=file",
 		     NULL, NULL, NULL);
 	err = cw_import(db, o);
 	if (!err && !o->no_symbols)
@@ -163,6 +163,18 @@ static void take_mode(const char *path, const char *from)
 		chmod(path, (st.st_mode & 0444 & ~mask) | 0600);
 }
 
+/* Sort in files beside path: /tmp may be memory. What the environment says comes first. */
+static void sort_beside(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	int n = slash ? (int)(slash - path) : 1;
+
+	sqlite3_free(sqlite3_temp_directory);
+	sqlite3_temp_directory = NULL;
+	if (path && !getenv("SQLITE_TMPDIR") && !getenv("TMPDIR"))
+		sqlite3_temp_directory = sqlite3_mprintf("%.*s/", n, slash ? path : ".");
+}
+
 /* Build in a temporary file beside path, rename, reopen. -EACCES: nothing can be written there. */
 static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *path, const char *key)
 {
@@ -173,12 +185,15 @@ static int make_file(sqlite3 **out, const struct cw_open_opts *o, const char *pa
 	if (fd < 0)
 		return -EACCES;
 	close(fd);
-	if (sqlite3_open_v2(tmp, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(tmp, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
 		err = cw_fail(-EIO, "cannot write %s: %s", tmp, sqlite3_errmsg(db));
-	else
+	} else {
+		sort_beside(tmp);
 		err = fill(db, o, key);
+	}
 	if (sqlite3_close(db) != SQLITE_OK && !err)
 		err = cw_fail(-EIO, "cannot close the database %s", tmp);
+	sort_beside(NULL);
 	take_mode(tmp, o->capture);
 	if (cw_unfinished_end(tmp, err ? NULL : path))
 		err = -EACCES;

@@ -21,6 +21,8 @@ static const char schema[] =
 #include "schema.inc"
 	;
 static const char first_index[] = "\nCREATE INDEX";
+/* What is sorted beyond this goes through a file. */
+static const char sort_room[] = "PRAGMA cache_size=-16384";
 
 struct cw_ingest {
 	sqlite3 *db;
@@ -351,6 +353,8 @@ int cw_ingest_finish(struct cw_ingest *in)
 	rows_err = cw_rows_finish(t->rows);
 	if (!err)
 		err = rows_error(in, rows_err);
+	if (!err && index)
+		err = run_sql(in, sort_room);
 	if (!err && index)
 		err = run_sql(in, index);
 	return err ? err : run_sql(in, "COMMIT");
