@@ -333,12 +333,15 @@ static int periodic(struct cw_drain *d, uint64_t now, char *err)
 
 static int carry(struct cw_drain *d)
 {
+	uint64_t now = cw_clock_ns(CLOCK_MONOTONIC);
 	int rc;
 
-	cw_modules_drain(d->s.modules);
-	d->pause_at = cw_clock_ns(CLOCK_MONOTONIC) + CARRY_NS;
+	cw_modules_make_room(d->s.modules);
+	d->pause_at = now + CARRY_NS;
 	d->paused = false;
 	rc = ring_buffer__consume(d->ring);
+	if (!d->paused) /* what happened before has gone by */
+		cw_modules_reach(d->s.modules, now);
 	cw_tracked_settle(d->tracked);
 	return rc < 0 && !d->paused ? rc : 0;
 }

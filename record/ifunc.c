@@ -57,7 +57,7 @@ static int note_place(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
 static bool find_place(struct place *p, pid_t pid, const struct cw_mapped_file *f)
 {
 	*p = (struct place){.dev_major = f->dev_major, .dev_minor = f->dev_minor, .ino = f->ino};
-	return !cw_snapshot_maps(pid, note_place, p) && p->start;
+	return !cw_snapshot_maps(pid, 0, note_place, p) && p->start;
 }
 
 /* What to add to addresses of the file; the mapping begins on a page, its segment may not. */

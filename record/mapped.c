@@ -41,7 +41,7 @@ int cw_mapped_read(struct cw_mapped *m, pid_t pid, char *err)
 
 	memset(m, 0, sizeof(*m));
 	errno = 0;
-	rc = cw_snapshot_maps(pid, take, m);
+	rc = cw_snapshot_maps(pid, 0, take, m);
 	if (!rc)
 		return 0;
 	if (rc == -ESRCH && errno && errno != ENOENT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's report of new executable mappings. Owns one small perf ring a CPU and the layout of
- * what comes out of it; it must not know which processes matter.
+ * The kernel's report of new executable mappings and executed programs. Owns one small perf ring a
+ * CPU, the layout of what comes out of it and its order; it must not know which processes matter.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include "clock.h"
 #include "mmapwatch.h"
 
 #define RING_BYTES \
@@ -22,10 +22,13 @@
 struct cw_mmapwatch {
 	size_t page_size;
 	size_t n;
-	uint64_t buf[8192]; /* one record: at most 64 KiB */
+	uint64_t seen_until; /* what happened until then is in sight */
+	uint64_t buf[8192];  /* one record: at most 64 KiB */
 	struct ring {
 		int fd;
 		uint32_t cpu;
+		uint64_t head;                     /* as of the last look */
+		uint64_t next_ts;                  /* of the next record; UINT64_MAX: none */
 		struct perf_event_mmap_page *page; /* the data follow it */
 	} rings[];
 };
@@ -49,6 +52,12 @@ struct mmap2 {
 	char path[];
 };
 
+/* The fixed part of PERF_RECORD_COMM; the name follows, then the time. */
+struct comm {
+	struct perf_event_header h;
+	uint32_t pid, tid;
+};
+
 static int open_event(uint32_t cpu, bool build_id)
 {
 	struct perf_event_attr attr = {
@@ -58,6 +67,8 @@ static int open_event(uint32_t cpu, bool build_id)
 		.sample_type = PERF_SAMPLE_TIME,
 		.mmap = 1,
 		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -130,6 +141,25 @@ void cw_mmapwatch_free(struct cw_mmapwatch *w)
 	free(w);
 }
 
+/* The time of a record, which sample_id_all puts at its end. */
+static bool time_of(const struct perf_event_header *h, uint64_t *ts)
+{
+	if (h->size < sizeof(*h) + sizeof(*ts))
+		return false;
+	memcpy(ts, (const char *)h + h->size - sizeof(*ts), sizeof(*ts));
+	return true;
+}
+
+static int report_exec(const struct comm *c, uint32_t cpu,
+		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg)
+{
+	struct cw_mmap_event e = {.file = {.path = "", .pid = c->pid}, .cpu = cpu, .exec = true};
+
+	if (!(c->h.misc & PERF_RECORD_MISC_COMM_EXEC) || !time_of(&c->h, &e.ts))
+		return 0;
+	return fn(arg, &e);
+}
+
 static int report(const struct mmap2 *m, uint32_t cpu,
 		  int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg)
 {
@@ -142,8 +172,7 @@ static int report(const struct mmap2 *m, uint32_t cpu,
 
 	if (m->h.size <= sizeof(*m) + sizeof(e.ts) || !(m->prot & PROT_EXEC))
 		return 0;
-	memcpy(&e.ts, (const char *)m + m->h.size - sizeof(e.ts), sizeof(e.ts));
-	if (!memchr(m->path, '\0', m->h.size - sizeof(*m) - sizeof(e.ts)))
+	if (!time_of(&m->h, &e.ts) || !memchr(m->path, '\0', m->h.size - sizeof(*m) - sizeof(e.ts)))
 		return 0;
 	e.file.end = m->addr + m->len;
 	if (!(m->h.misc & MISC_MMAP_BUILD_ID)) {
@@ -157,61 +186,108 @@ static int report(const struct mmap2 *m, uint32_t cpu,
 	return fn(arg, &e);
 }
 
-/* Copy the record at tail in one piece; it may wrap around. Returns its size, 0 for nonsense. */
-static size_t take(const struct ring *r, size_t page_size, uint64_t tail, uint64_t head,
-		   uint64_t buf[8192])
+/* Look at the ring's next record; one that makes no sense ends what there is. */
+static void look(const struct cw_mmapwatch *w, struct ring *r)
 {
-	const char *data = (const char *)r->page + page_size;
-	size_t at = tail % RING_BYTES, first = RING_BYTES - at;
+	const char *data = (const char *)r->page + w->page_size;
+	uint64_t tail = r->page->data_tail;
 	struct perf_event_header h;
 
-	/* A header never wraps: records are multiples of 8 bytes, and so is a header. */
-	memcpy(&h, data + at, sizeof(h));
-	if (h.size < sizeof(h) || h.size > head - tail)
-		return 0;
-	if (first > h.size)
-		first = h.size;
-	memcpy(buf, data + at, first);
-	memcpy((char *)buf + first, data, h.size - first);
-	return h.size;
+	r->next_ts = UINT64_MAX;
+	if (tail >= r->head)
+		return;
+	/* Neither header nor time ever wraps: both have 8 bytes, and records multiples of that. */
+	memcpy(&h, data + tail % RING_BYTES, sizeof(h));
+	if (h.size >= sizeof(h) + sizeof(r->next_ts) && h.size % 8 == 0 && h.size <= r->head - tail)
+		memcpy(&r->next_ts, data + (tail + h.size - 8) % RING_BYTES, 8);
+	else
+		__atomic_store_n(&r->page->data_tail, r->head, __ATOMIC_RELEASE);
 }
 
-static int drain_ring(struct cw_mmapwatch *w, struct ring *r,
-		      int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg,
-		      uint64_t *lost)
-{
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = r->page->data_tail;
-	int rc = 0;
-
-	while (!rc && tail < head) {
-		const struct perf_event_header *h = (const void *)w->buf;
-		size_t size = take(r, w->page_size, tail, head, w->buf);
-
-		if (!size) {
-			tail = head;
-			break;
-		}
-		tail += size;
-		/* Free the room before fn opens files: it may take a while. */
-		__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
-		if (h->type == PERF_RECORD_MMAP2)
-			rc = report((const void *)w->buf, r->cpu, fn, arg);
-		else if (h->type == PERF_RECORD_LOST)
-			*lost += w->buf[2];
-	}
-	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
-	return rc;
-}
-
-int cw_mmapwatch_drain(struct cw_mmapwatch *w, int (*fn)(void *arg, const struct cw_mmap_event *e),
-		       void *arg, uint64_t *lost)
+/*
+ * See what there is now. Whatever happened before this, and what led to it on other CPUs, is there:
+ * a process goes on only when its mapping is reported.
+ */
+static void refresh(struct cw_mmapwatch *w)
 {
 	size_t i;
+
+	w->seen_until = cw_clock_ns(CLOCK_MONOTONIC);
+	for (i = 0; i < w->n; i++) {
+		struct ring *r = &w->rings[i];
+
+		r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+		look(w, r);
+	}
+}
+
+static struct ring *oldest(struct cw_mmapwatch *w)
+{
+	struct ring *r = &w->rings[0];
+	size_t i;
+
+	for (i = 1; i < w->n; i++) {
+		if (w->rings[i].next_ts < r->next_ts)
+			r = &w->rings[i];
+	}
+	return r;
+}
+
+/* Copy the ring's next record in one piece, as it may wrap around, and go on to the one after it.
+ */
+static void take(struct cw_mmapwatch *w, struct ring *r)
+{
+	const char *data = (const char *)r->page + w->page_size;
+	uint64_t tail = r->page->data_tail;
+	size_t at = tail % RING_BYTES, first = RING_BYTES - at, size;
+	struct perf_event_header h;
+
+	memcpy(&h, data + at, sizeof(h));
+	size = h.size;
+	if (first > size)
+		first = size;
+	memcpy(w->buf, data + at, first);
+	memcpy((char *)w->buf + first, data, size - first);
+	__atomic_store_n(&r->page->data_tail, tail + size, __ATOMIC_RELEASE);
+	look(w, r);
+}
+
+int cw_mmapwatch_drain(struct cw_mmapwatch *w, uint64_t until,
+		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg,
+		       uint64_t *lost)
+{
+	const struct perf_event_header *h = (const void *)w->buf;
+	struct ring *r;
 	int rc = 0;
 
 	*lost = 0;
-	for (i = 0; !rc && i < w->n; i++)
-		rc = drain_ring(w, &w->rings[i], fn, arg, lost);
+	if (!w->n)
+		return 0;
+	if (until > w->seen_until)
+		refresh(w);
+	while (!rc && (r = oldest(w))->next_ts <= until && r->next_ts != UINT64_MAX) {
+		/* This frees the room before fn opens files: it may take a while. */
+		take(w, r);
+		if (h->type == PERF_RECORD_MMAP2)
+			rc = report((const void *)w->buf, r->cpu, fn, arg);
+		else if (h->type == PERF_RECORD_COMM)
+			rc = report_exec((const void *)w->buf, r->cpu, fn, arg);
+		else if (h->type == PERF_RECORD_LOST)
+			*lost += w->buf[2];
+	}
 	return rc;
+}
+
+bool cw_mmapwatch_crowded(const struct cw_mmapwatch *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->n; i++) {
+		const struct perf_event_mmap_page *page = w->rings[i].page;
+
+		if (__atomic_load_n(&page->data_head, __ATOMIC_RELAXED) - page->data_tail >
+		    RING_BYTES / 2)
+			return true;
+	}
+	return false;
 }

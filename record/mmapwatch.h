@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's report of new executable mappings (PERF_RECORD_MMAP2). Knows nothing of records. */
+/*
+ * The kernel's report of new executable mappings (PERF_RECORD_MMAP2) and of programs that are
+ * executed (PERF_RECORD_COMM), in order of time. Knows nothing of records.
+ */
 #ifndef CW_MMAPWATCH_H
 #define CW_MMAPWATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "modopen.h"
 
@@ -12,6 +16,7 @@ struct cw_mmap_event {
 	uint64_t ts; /* CLOCK_MONOTONIC, ns */
 	uint32_t prot;
 	uint32_t cpu;
+	bool exec; /* file.pid executes a program: what it had mapped is gone; no file, no prot */
 };
 
 struct cw_mmapwatch;
@@ -21,10 +26,15 @@ int cw_mmapwatch_new(struct cw_mmapwatch **out);
 void cw_mmapwatch_free(struct cw_mmapwatch *w);
 
 /*
- * Call fn for what came since, CPU by CPU; its nonzero return ends it and is returned. *lost gets
- * the number of events that found no room.
+ * Call fn for what came since and happened until then (ns, not ahead of now), in order of time
+ * over all CPUs; its nonzero return ends it and is returned. What is younger stays where it is.
+ * *lost gets the number of events that found no room.
  */
-int cw_mmapwatch_drain(struct cw_mmapwatch *w, int (*fn)(void *arg, const struct cw_mmap_event *e),
-		       void *arg, uint64_t *lost);
+int cw_mmapwatch_drain(struct cw_mmapwatch *w, uint64_t until,
+		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg,
+		       uint64_t *lost);
+
+/* Is some CPU's room half used up? */
+bool cw_mmapwatch_crowded(const struct cw_mmapwatch *w);
 
 #endif

@@ -31,7 +31,6 @@ struct cw_modules {
 	struct cw_kallsyms *ksyms;
 	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
 	struct cw_pending *pending; /* mappings of processes that are not known yet */
-	bool draining;              /* the rings of watch: not to be entered again */
 	struct cw_wanted wanted;    /* by the stacks that went by */
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
@@ -167,6 +166,10 @@ static int put_thread(void *arg, const struct cw_thread_info *t)
 		.flags = CW_THREAD_TRACED,
 	};
 
+	/* The number is another's by now. */
+	if (t->tid == m->proc->rec_pid &&
+	    !cw_snapshot_same_start(t->start_boottime, m->proc->start_boottime))
+		return -ESRCH;
 	/* Elsewhere only the main thread's kernel-global id is known; the others come from BPF. */
 	if (!m->initial_ns && m->proc->pid != m->proc->rec_pid) {
 		if (t->tid != m->proc->rec_pid)
@@ -262,6 +265,19 @@ static int put_proc_map(void *arg, const struct cw_mapped_file *f, uint64_t pgof
 	return put_map(m, m->proc, f, &e);
 }
 
+/*
+ * What was mapped before belongs to the program before, also what is mapped at the same place
+ * again.
+ */
+static int put_exec(struct cw_modules *m, struct cw_proc *p, uint64_t ts)
+{
+	cw_proc_clear(p, ts);
+	p->executed = ts;
+	p->whole = true;
+	tell_text(m, p->pid, 0, 0);
+	return 0;
+}
+
 static int put_event(struct cw_modules *m, struct cw_proc *p, const struct cw_mmap_event *ev)
 {
 	char name[PATH_MAX];
@@ -274,8 +290,12 @@ static int put_event(struct cw_modules *m, struct cw_proc *p, const struct cw_mm
 		.cpu = ev->cpu,
 	};
 
-	if (strlen(f.path) >= sizeof(name))
+	if (ev->ts < p->born || strlen(f.path) >= sizeof(name))
 		return 0;
+	if (ev->exec) {
+		put_exec(m, p, ev->ts);
+		return 0;
+	}
 	memcpy(name, f.path, strlen(f.path) + 1);
 	cw_snapshot_clean_name(name, name[0] == '/');
 	if (name[0] == '[')
@@ -300,64 +320,53 @@ static int read_maps(struct cw_modules *m, struct cw_proc *p)
 	m->ts = cw_clock_ns(CLOCK_MONOTONIC);
 	p->stale = false;
 	p->generation++;
-	rc = cw_snapshot_maps(p->rec_pid, put_proc_map, m);
-	if (!rc)
+	rc = cw_snapshot_maps(p->rec_pid, p->start_boottime, put_proc_map, m);
+	if (!rc) {
 		cw_proc_drop_old_maps(p);
+		p->whole = m->watch; /* what comes is reported */
+	}
 	return rc == -ESRCH ? 0 : rc;
 }
 
 /* ---- the interface ----------------------------------------------------------------------------
  */
 
-/* The table's entry for this incarnation. */
-static struct cw_proc *enter(struct cw_modules *m, uint32_t pid, uint32_t global,
-			     uint64_t start_boottime)
+bool cw_modules_born(struct cw_modules *m, uint32_t pid, uint64_t start_boottime)
 {
-	struct cw_proc *p = cw_proctab_get(m->procs, global, false);
+	struct cw_proc *p = cw_proctab_get(m->procs, pid, false);
+	bool another = p && !cw_snapshot_same_start(p->start_boottime, start_boottime);
 
-	if (p && p->start_boottime && start_boottime && p->start_boottime != start_boottime)
-		cw_proctab_drop(m->procs, global);
-	p = cw_proctab_get(m->procs, global, true);
-	if (!p)
-		return NULL;
-	cw_proctab_set_rec_pid(m->procs, p, pid);
-	if (start_boottime)
+	if (another)
+		cw_modules_forget(m, pid);
+	p = cw_proctab_get(m->procs, pid, true);
+	if (p && start_boottime)
 		p->start_boottime = start_boottime;
-	return p;
-}
-
-/*
- * The mappings of the process m->proc that were made before it was known. Some may be waiting in
- * the rings still, and those of a process that has ended are not asked for later.
- */
-static int put_reported(struct cw_modules *m, uint32_t pid, uint32_t global)
-{
-	int rc = m->draining ? 0 : cw_modules_drain(m);
-
-	if (rc)
-		return rc;
-	m->proc = enter(m, pid, global, 0); /* draining had to do with others, too */
-	return m->proc ? cw_pending_replay(m->pending, pid, replay, m) : -ENOMEM;
+	return another;
 }
 
 int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 {
+	uint64_t ts = cw_clock_ns(CLOCK_MONOTONIC);
 	struct cw_proc_info info;
-	int gone = cw_snapshot_process(pid, &info);
+	bool gone = cw_snapshot_process(pid, &info);
+	struct cw_proc *p = cw_proctab_get(m->procs, global, true);
 	int rc;
 
-	m->proc = enter(m, pid, global, gone ? 0 : info.start_boottime);
-	if (!m->proc)
+	if (!p)
 		return -ENOMEM;
-	m->ts = cw_clock_ns(CLOCK_MONOTONIC);
-	/* What it mapped was reported even when it is gone by now. */
-	if (gone) {
-		rc = put_reported(m, pid, global);
+	cw_proctab_set_rec_pid(m->procs, p, pid);
+	m->proc = p;
+	m->ts = ts; /* it lived then, and had its number after */
+	/* Of a process that is gone, though another may have its number, reports tell. */
+	if (gone || !cw_snapshot_same_start(p->start_boottime, info.start_boottime)) {
+		rc = cw_pending_replay(m->pending, pid, replay, m);
 		return rc ? rc : -ESRCH;
 	}
-	m->proc->ns_pid = info.ns_pid;
-	m->proc->uid = info.uid;
-	m->proc->mnt_ns = info.mnt_ns;
+	if (!p->start_boottime)
+		p->start_boottime = info.start_boottime;
+	p->ns_pid = info.ns_pid;
+	p->uid = info.uid;
+	p->mnt_ns = info.mnt_ns;
 	if (info.mnt_ns)
 		cw_modopen_hold_root(cw_modtab_opener(m->modtab), pid, info.mnt_ns);
 	rc = put_process(m, &info);
@@ -366,8 +375,8 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	if (!rc)
 		rc = cw_snapshot_threads(pid, put_thread, m);
 	if (!rc || rc == -ESRCH)
-		rc = put_reported(m, pid, global);
-	return rc ? rc : read_maps(m, m->proc);
+		rc = cw_pending_replay(m->pending, pid, replay, m);
+	return rc || p->whole ? rc : read_maps(m, p);
 }
 
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg)
@@ -404,6 +413,7 @@ static int take_event(void *arg, const struct cw_mmap_event *ev)
 
 static int rescan(void *arg, struct cw_proc *p)
 {
+	p->whole = false;
 	return read_maps(arg, p);
 }
 
@@ -412,23 +422,32 @@ static int rescan_stale(void *arg, struct cw_proc *p)
 	return p->stale ? read_maps(arg, p) : 0;
 }
 
-int cw_modules_drain(struct cw_modules *m)
+int cw_modules_reach(struct cw_modules *m, uint64_t ts)
 {
 	uint64_t lost = 0;
 	int rc;
 
 	if (!m->watch)
 		return 0;
-	m->draining = true;
-	rc = cw_mmapwatch_drain(m->watch, take_event, m, &lost);
-	m->draining = false;
+	rc = cw_mmapwatch_drain(m->watch, ts, take_event, m, &lost);
 	if (!rc && lost)
 		rc = cw_proctab_each(m->procs, rescan, m);
 	return rc;
 }
 
+int cw_modules_drain(struct cw_modules *m)
+{
+	return cw_modules_reach(m, cw_clock_ns(CLOCK_MONOTONIC));
+}
+
+int cw_modules_make_room(struct cw_modules *m)
+{
+	return m->watch && cw_mmapwatch_crowded(m->watch) ? cw_modules_drain(m) : 0;
+}
+
 void cw_modules_note_stack(struct cw_modules *m, const struct cw_stack *s)
 {
+	cw_modules_reach(m, s->h.ts); /* the writer remembers its error */
 	cw_wanted_stack(&m->wanted, s);
 }
 
@@ -502,15 +521,17 @@ int cw_modules_embed(struct cw_modules *m)
 
 int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint64_t ts)
 {
-	struct cw_proc *from = cw_proctab_get(m->procs, parent, false), *to;
+	struct cw_proc *to = cw_proctab_get(m->procs, child, true);
+	struct cw_proc *from = cw_proctab_get(m->procs, parent, false);
 	size_t i;
 	int rc = 0;
 
-	if (!from)
-		return 0;
-	to = cw_proctab_get(m->procs, child, true);
 	if (!to)
 		return -ENOMEM;
+	to->born = ts;
+	if (!from)
+		return 0;
+	to->whole = from->whole && from->executed <= ts;
 	for (i = 0; rc >= 0 && i < from->nmaps; i++) {
 		struct cw_map_entry e = from->maps[i];
 
@@ -518,6 +539,7 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 		if (e.ts > ts && !(e.flags & CW_MAP_PROC))
 			continue;
 		e.ts = ts;
+		e.cpu = CW_CPU_NONE; /* behind the record of the fork, at the same time */
 		rc = cw_proc_add_map(to, &e);
 		if (rc <= 0)
 			continue;

@@ -32,12 +32,25 @@ int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *
 int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global_pid);
 
 /*
+ * The life of a process (kernel-global pid) began then. True when it is not the one that is known:
+ * that is forgotten, as if it had exited.
+ */
+bool cw_modules_born(struct cw_modules *m, uint32_t pid, uint64_t start_boottime);
+
+/*
  * Start PERF_RECORD_MMAP2 of all CPUs; keep(pid), with pids of the recorder's namespace, says
  * whether a process is traced. -EACCES or -EPERM without the privilege: then mappings are looked
- * for in /proc when a stack shows an unknown address. Drain at least every 100 ms.
+ * for in /proc when a stack shows an unknown address.
+ *
+ * What the kernel reports is to be taken when records of the same time go by: who is traced, whose
+ * number it is, and what is mapped belong together. cw_modules_reach takes what happened until ts,
+ * with what a stack shows it is called by cw_modules_note_stack; cw_modules_drain takes all there
+ * is. Reach the present at least every 100 ms; cw_modules_make_room before a while without.
  */
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg);
+int cw_modules_reach(struct cw_modules *m, uint64_t ts);
 int cw_modules_drain(struct cw_modules *m);
+int cw_modules_make_room(struct cw_modules *m);
 
 /*
  * Call text for each executable mapping of a process (kernel-global pid) that becomes known, and

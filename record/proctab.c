@@ -256,6 +256,17 @@ void cw_proc_drop_old_maps(struct cw_proc *p)
 	p->nmaps = n;
 }
 
+void cw_proc_clear(struct cw_proc *p, uint64_t ts)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < p->nmaps; i++) {
+		if (p->maps[i].ts >= ts || p->maps[i].start >> 63)
+			p->maps[n++] = p->maps[i];
+	}
+	p->nmaps = n;
+}
+
 static uint32_t rec_id(const struct cw_rec *rec)
 {
 	return rec->type == CW_THREAD ? ((const struct cw_thread *)rec)->tid : 0;

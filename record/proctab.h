@@ -27,7 +27,10 @@ struct cw_proc {
 	uint32_t rec_pid;                /* in the recorder's namespace */
 	uint64_t start_boottime;
 	uint32_t generation;
-	bool stale; /* a stack showed an address that is in no mapping */
+	bool stale;        /* a stack showed an address that is in no mapping */
+	uint64_t born;     /* its life began then; 0: not known */
+	uint64_t executed; /* its program began then; 0: not known */
+	bool whole;        /* all that it maps is reported, from born or executed on */
 	uint32_t ns_pid, uid;
 	uint64_t mnt_ns;
 	uint32_t jit[4]; /* modules of code made at run time that stacks show */
@@ -62,6 +65,9 @@ int cw_proctab_each(struct cw_proctab *t, int (*fn)(void *arg, struct cw_proc *p
  * mapping was known, or -ENOMEM.
  */
 int cw_proc_add_map(struct cw_proc *p, const struct cw_map_entry *e);
+
+/* Forget what was mapped before ts, but what the kernel gives all processes. */
+void cw_proc_clear(struct cw_proc *p, uint64_t ts);
 
 /* The mapping that holds addr, or NULL. O(log n). */
 const struct cw_map_entry *cw_proc_find_map(const struct cw_proc *p, uint64_t addr);

@@ -13,8 +13,10 @@
 int cw_rotate_begin(struct cw_rotation *r, char *err)
 {
 	const struct cw_drain_setup *s = r->s;
-	int rc = cw_modules_embed(s->modules);
+	int rc = cw_modules_drain(s->modules); /* what is mapped by now is known to both files */
 
+	if (!rc)
+		rc = cw_modules_embed(s->modules);
 	if (!rc)
 		rc = cw_losses_poll(s->losses);
 	if (!rc)

@@ -55,6 +55,24 @@ static bool read_stat(const char *path, uint32_t *ppid, uint64_t *start_boottime
 	return true;
 }
 
+bool cw_snapshot_same_start(uint64_t a, uint64_t b)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	uint64_t tick = 1000000000ull / (uint64_t)(hz > 0 ? hz : 100);
+
+	return !a || !b || a == b || ((a % tick == 0 || b % tick == 0) && a / tick == b / tick);
+}
+
+/* Is the process that began then still the one with this number? */
+static bool is_it(uint32_t pid, uint64_t start_boottime)
+{
+	uint64_t start;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	return read_stat(path, NULL, &start) && cw_snapshot_same_start(start, start_boottime);
+}
+
 static const char *status_line(const char *status, const char *key)
 {
 	const char *p = strstr(status, key);
@@ -130,7 +148,8 @@ int cw_snapshot_process(uint32_t pid, struct cw_proc_info *info)
 	info->exe[len > 0 ? len : 0] = '\0';
 	if (len > 0)
 		cw_snapshot_clean_name(info->exe, true);
-	return 0;
+	/* Or else some of this is of another process, which has its number now. */
+	return is_it(pid, info->start_boottime) ? 0 : -ESRCH;
 }
 
 size_t cw_snapshot_args(uint32_t pid, char *buf, size_t size)
@@ -247,7 +266,7 @@ static bool parse_map(char *line, struct cw_mapped_file *f, uint64_t *pgoff, uin
 	return true;
 }
 
-int cw_snapshot_maps(uint32_t pid,
+int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
 		     int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
 			       uint32_t prot),
 		     void *arg)
@@ -261,6 +280,11 @@ int cw_snapshot_maps(uint32_t pid,
 	maps = fopen(path, "re");
 	if (!maps)
 		return -ESRCH;
+	/* Open, it stays that of one process, whoever has the number later. */
+	if (start_boottime && !is_it(pid, start_boottime)) {
+		fclose(maps);
+		return -ESRCH;
+	}
 	while (!rc && getline(&line, &size, maps) > 0) {
 		struct cw_mapped_file f = {.pid = pid};
 		uint64_t pgoff;

@@ -30,11 +30,19 @@ int cw_snapshot_process(uint32_t pid, struct cw_proc_info *info);
 /* The command line joined by blanks, at most size bytes, no NUL; returns its length. */
 size_t cw_snapshot_args(uint32_t pid, char *buf, size_t size);
 
-/* Call fn for each thread, mapping; a nonzero return ends it and is returned. -ESRCH as above. */
+/*
+ * Do two start times mean one life? One may be unknown (0), or one of them rounded down as above.
+ */
+bool cw_snapshot_same_start(uint64_t a, uint64_t b);
+
+/*
+ * Call fn for each thread, mapping; a nonzero return ends it and is returned. -ESRCH as above. The
+ * mappings are those of the process that began then (0: any), -ESRCH when its number is another's.
+ */
 int cw_snapshot_threads(uint32_t pid, int (*fn)(void *arg, const struct cw_thread_info *t),
 			void *arg);
 /* prot and pgoff of an executable mapping; f->path is a name in brackets where there is no file. */
-int cw_snapshot_maps(uint32_t pid,
+int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
 		     int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
 			       uint32_t prot),
 		     void *arg);

@@ -73,6 +73,9 @@ static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
 		cw_probes_want(t->probes, id);
 		cw_probes_seed(t->probes);
 	}
+	/* The leader's start is its process's. The end of the one before may have been lost. */
+	if (r->tid == r->pid && cw_modules_born(t->modules, r->pid, r->start_boottime))
+		cw_pidset_remove(&t->known, r->pid);
 	/* Before it executes its program, the child is a copy of the recorder. */
 	if (r->pid != t->child && !cw_pidset_has(&t->known, r->pid))
 		cw_pidset_add(&t->pending, r->pid);
@@ -92,9 +95,6 @@ static void on_fork(struct cw_tracked *t, const struct cw_fork *r)
 /* It is traced no more. */
 static void forget(struct cw_tracked *t, uint32_t pid)
 {
-	/* What it mapped may be waiting to be read: nobody takes it once the process is forgotten.
-	 */
-	cw_modules_drain(t->modules);
 	cw_pidset_remove(&t->traced, seen_id(t, pid));
 	cw_pidset_remove(&t->known, pid);
 	cw_pidset_remove(&t->pending, pid);
@@ -126,6 +126,8 @@ static void on_exit_record(struct cw_tracked *t, const struct cw_exit *r)
 
 void cw_tracked_record(struct cw_tracked *t, const struct cw_rec *rec)
 {
+	/* What was mapped until then belongs to whom had the number until then. */
+	cw_modules_reach(t->modules, rec->ts);
 	switch (rec->type) {
 	case CW_THREAD:
 		on_thread(t, (const struct cw_thread *)rec);

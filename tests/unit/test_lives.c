@@ -5,12 +5,22 @@
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
 /* LINK: record/cxxname.o record/unplaced.o record/wanted.o */
 /*
- * What processes have mapped, when records of their lives come late: this process, and children
- * that there are none of.
+ * What processes have mapped, when records of their lives come late: this process, children, and
+ * children that there are none of.
  */
 #include <errno.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include "../../record/mmapwatch.h"
+#include "../../record/snapshot.h"
 #include "../../record/tracked.h"
 #include "recorded_fixture.h"
 
@@ -74,36 +84,147 @@ static void stop(void)
 	end();
 }
 
-static void on_thread(uint32_t pid)
+static void on_start(uint32_t pid, uint64_t start, uint64_t ts)
 {
-	const struct cw_thread r = {.h = {.type = CW_THREAD, .size = sizeof(r)},
+	const struct cw_thread r = {.h = {.type = CW_THREAD, .size = sizeof(r), .ts = ts},
 				    .pid = pid,
 				    .tid = pid,
+				    .start_boottime = start,
 				    .flags = CW_THREAD_TRACED};
+
+	cw_tracked_record(tracked, &r.h);
+}
+
+static void on_thread(uint32_t pid)
+{
+	on_start(pid, 0, 0);
+}
+
+static void on_fork_of(uint32_t child, uint32_t pid, uint64_t ts)
+{
+	const struct cw_fork r = {.h = {.type = CW_FORK, .size = sizeof(r), .ts = ts},
+				  .pid = pid,
+				  .tid = pid,
+				  .child_pid = child,
+				  .child_tid = child};
 
 	cw_tracked_record(tracked, &r.h);
 }
 
 static void on_fork(uint32_t pid, uint64_t ts)
 {
-	const struct cw_fork r = {.h = {.type = CW_FORK, .size = sizeof(r), .ts = ts},
-				  .pid = pid,
-				  .tid = pid,
-				  .child_pid = CHILD,
-				  .child_tid = CHILD};
-
-	cw_tracked_record(tracked, &r.h);
+	on_fork_of(CHILD, pid, ts);
 }
 
-static void on_exec(uint32_t pid, uint32_t flags)
+static void on_exec_at(uint32_t pid, uint32_t flags, uint64_t ts)
 {
-	const struct cw_exec r = {.h = {.type = CW_EXEC, .size = sizeof(r)},
+	const struct cw_exec r = {.h = {.type = CW_EXEC, .size = sizeof(r), .ts = ts},
 				  .pid = pid,
 				  .tid = pid,
 				  .old_tid = pid,
 				  .flags = flags};
 
 	cw_tracked_record(tracked, &r.h);
+}
+
+static void on_exec(uint32_t pid, uint32_t flags)
+{
+	on_exec_at(pid, flags, 0);
+}
+
+static void on_exit_at(uint32_t pid, uint64_t ts)
+{
+	const struct cw_exit r = {.h = {.type = CW_EXIT, .size = sizeof(r), .ts = ts},
+				  .pid = pid,
+				  .tid = pid,
+				  .flags = 1};
+
+	cw_tracked_record(tracked, &r.h);
+}
+
+static void watch(void)
+{
+	int rc = cw_modules_watch(modules, cw_tracked_keep, tracked);
+
+	if (rc == -EACCES || rc == -EPERM) {
+		stop();
+		skip();
+	}
+	assert_int_equal(rc, 0);
+}
+
+static const struct cw_module *module(uint32_t id)
+{
+	for (size_t i = 0; i < nrecs; i++) {
+		const struct cw_module *m = (const void *)recs[i];
+
+		if (recs[i]->type == CW_MODULE && m->module_id == id)
+			return m;
+	}
+	return NULL;
+}
+
+/* Mappings of a process and a module with a path that ends like this, made in [from, to]. */
+static size_t maps_between(uint32_t pid, const char *name, uint64_t from, uint64_t to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nrecs; i++) {
+		const struct cw_map *map = (const void *)recs[i];
+		const char *path;
+		size_t size;
+
+		if (recs[i]->type != CW_MAP || map->pid != pid || map->h.ts < from ||
+		    map->h.ts > to)
+			continue;
+		path = module(map->module_id)->path;
+		size = strlen(path);
+		n += size >= strlen(name) && !strcmp(path + size - strlen(name), name);
+	}
+	return n;
+}
+
+static bool has_symbols(const char *name)
+{
+	for (size_t i = 0; i < nrecs; i++) {
+		const struct cw_blob *b = (const void *)recs[i];
+
+		if (recs[i]->type == CW_BLOB && b->kind == CW_BLOB_SYMBOLS &&
+		    !strcmp(module(b->module_id)->path, name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Run a program, always at the same addresses, under this process id (0: any) or skip the test.
+ * Returns the id; the program is not waited for.
+ */
+static pid_t run(pid_t id, char *const argv[])
+{
+	struct clone_args a = {.exit_signal = SIGCHLD,
+			       .set_tid = id ? (uintptr_t)&id : 0,
+			       .set_tid_size = id != 0};
+	long pid = syscall(SYS_clone3, &a, sizeof(a));
+
+	if (!pid) {
+		personality(ADDR_NO_RANDOMIZE);
+		execv(argv[0], argv);
+		_exit(1);
+	}
+	if (pid < 0) {
+		stop();
+		skip();
+	}
+	return (pid_t)pid;
+}
+
+static void wait_for(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /* Mappings of a process, those that hold address; 0: any. */
@@ -126,15 +247,10 @@ static void test_parent_goes_on(void **state)
 	uint32_t pid = (uint32_t)getpid();
 	uint64_t ts;
 	void *code;
-	int rc;
 
 	(void)state;
 	start();
-	rc = cw_modules_watch(modules, cw_tracked_keep, tracked);
-	if (rc == -EACCES || rc == -EPERM) {
-		stop();
-		skip();
-	}
+	watch();
 	on_thread(pid);
 	cw_tracked_settle(tracked);
 	ts = now();
@@ -189,12 +305,192 @@ static void test_leaves(void **state)
 	assert_int_equal(count(CW_PROCESS, 0), 2);
 }
 
+/* Four lives under one number, before a record of the first is read. */
+static void test_one_number(void **state)
+{
+	char *const same[] = {"/bin/true", NULL}, *const other[] = {"/bin/echo", NULL};
+	uint64_t born[4], end[4];
+	pid_t pid = 0;
+
+	(void)state;
+	start();
+	watch();
+	for (int i = 0; i < 4; i++) {
+		born[i] = now();
+		pid = run(pid, i == 2 ? other : same);
+		wait_for(pid);
+		end[i] = now();
+	}
+	for (uint32_t i = 0; i < 4; i++) {
+		on_start((uint32_t)pid, 1000 + i, born[i]);
+		on_fork_of((uint32_t)pid, 1, born[i]);
+		on_exec_at((uint32_t)pid, 1, end[i] - 1);
+		on_exit_at((uint32_t)pid, end[i]);
+	}
+	stop();
+	for (int i = 0; i < 4; i++) {
+		const char *name = i == 2 ? "/echo" : "/true";
+
+		assert_int_equal(maps_between((uint32_t)pid, name, born[i], end[i]), 1);
+		assert_int_equal(maps_between((uint32_t)pid, "/libc.so.6", born[i], end[i]), 1);
+	}
+	assert_int_equal(maps_between((uint32_t)pid, "/true", 0, UINT64_MAX), 3);
+}
+
+/* The address of a program's own code. */
+static uint64_t text_of(pid_t pid, const char *exe)
+{
+	char path[64], line[4352];
+	unsigned long long at = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	assert_non_null(maps);
+	while (!at && fgets(line, sizeof(line), maps))
+		if (strstr(line, exe) && strstr(line, " r-xp "))
+			at = strtoull(line, NULL, 16);
+	fclose(maps);
+	return at;
+}
+
+/* The stacks of a program are its own, though another has been executed since. */
+static void test_becomes(void **state)
+{
+	char *argv[] = {"/bin/sh", "-c", "read x && exec /bin/true", NULL}, exe[4096] = "";
+	struct {
+		struct cw_stack s;
+		uint64_t frame;
+	} stack = {.s.h = {.type = CW_STACK, .size = sizeof(stack)}};
+	int in[2], stdin_fd = dup(0);
+	uint64_t born, end;
+	uint32_t id;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(in), 0);
+	start();
+	watch();
+	dup2(in[0], 0);
+	born = now();
+	pid = run(0, argv);
+	id = stack.s.pid = (uint32_t)pid;
+	dup2(stdin_fd, 0);
+	assert_non_null(realpath("/bin/sh", exe));
+	while (!(stack.frame = text_of(pid, exe)))
+		sched_yield();
+	stack.s.h.ts = now();
+	assert_int_equal(write(in[1], "\n", 1), 1);
+	wait_for(pid);
+	end = now();
+	on_start(id, 1001, born);
+	on_fork_of(id, 1, born);
+	on_exec_at(id, 1, stack.s.h.ts);
+	cw_modules_note_stack(modules, &stack.s);
+	on_exec_at(id, 1, end - 1);
+	on_exit_at(id, end);
+	assert_int_equal(cw_modules_embed(modules), 0);
+	stop();
+	close(in[0]), close(in[1]), close(stdin_fd);
+	assert_int_equal(maps_between(id, "/true", stack.s.h.ts, end), 1);
+	assert_true(has_symbols(exe));
+	assert_false(has_symbols("/bin/true") || has_symbols("/usr/bin/true"));
+}
+
+/* What somebody else had mapped under a number is not of who has it now. */
+static void test_number_of_another(void **state)
+{
+	uint32_t pid = (uint32_t)getpid();
+	void *code;
+
+	(void)state;
+	start();
+	watch();
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(code, 4096);
+	assert_int_equal(cw_modules_drain(modules), 0);
+	on_start(pid, 0, now());
+	on_fork_of(pid, 1, now());
+	stop();
+	assert_true(maps_of(pid, 0) > 3);
+	assert_int_equal(maps_of(pid, (uintptr_t)code), 0);
+}
+
+static int in_order(void *arg, const struct cw_mmap_event *e)
+{
+	uint64_t *last = arg;
+
+	assert_true(e->ts >= last[0]);
+	last[0] = e->ts;
+	last[1] += e->file.pid == (uint32_t)getpid();
+	return 0;
+}
+
+/* Reports come in order of time, whichever CPUs they are from, and only as far as is asked for. */
+static void test_order(void **state)
+{
+	uint64_t last[2] = {0}, half = 0, lost;
+	struct cw_mmapwatch *w;
+	cpu_set_t all, one;
+	int rc = cw_mmapwatch_new(&w);
+
+	(void)state;
+	if (rc == -EACCES || rc == -EPERM)
+		skip();
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (int i = 0; i < 20; i++) {
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+			if (!CPU_ISSET(cpu, &all))
+				continue;
+			CPU_ZERO(&one);
+			CPU_SET(cpu, &one);
+			sched_setaffinity(0, sizeof(one), &one);
+			munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0),
+			       4096);
+		}
+		if (i == 9)
+			half = now();
+	}
+	sched_setaffinity(0, sizeof(all), &all);
+	assert_int_equal(cw_mmapwatch_drain(w, half, in_order, last, &lost), 0);
+	assert_int_equal(last[1], 10 * CPU_COUNT(&all));
+	assert_int_equal(cw_mmapwatch_drain(w, now(), in_order, last, &lost), 0);
+	assert_int_equal(last[1], 20 * CPU_COUNT(&all));
+	assert_int_equal(lost, 0);
+	assert_false(cw_mmapwatch_crowded(w));
+	cw_mmapwatch_free(w);
+}
+
+static int nothing(void *arg, const struct cw_mapped_file *f, uint64_t pgoff, uint32_t prot)
+{
+	(void)arg, (void)f, (void)pgoff, (void)prot;
+	return 0;
+}
+
+/* A process that had this number before is gone. */
+static void test_snapshot_of_a_life(void **state)
+{
+	uint32_t pid = (uint32_t)getpid();
+	struct cw_proc_info info;
+
+	(void)state;
+	assert_int_equal(cw_snapshot_process(pid, &info), 0);
+	assert_int_equal(cw_snapshot_maps(pid, info.start_boottime, nothing, NULL), 0);
+	assert_int_equal(cw_snapshot_maps(pid, info.start_boottime + 5, nothing, NULL), 0);
+	assert_int_equal(cw_snapshot_maps(pid, 0, nothing, NULL), 0);
+	assert_int_equal(cw_snapshot_maps(pid, info.start_boottime - 5, nothing, NULL), -ESRCH);
+	assert_true(cw_snapshot_same_start(0, 7) && cw_snapshot_same_start(7, 7));
+	assert_false(cw_snapshot_same_start(7, 8)); /* both exact */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parent_goes_on),
-		cmocka_unit_test(test_fork_comes_late),
-		cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_parent_goes_on), cmocka_unit_test(test_fork_comes_late),
+		cmocka_unit_test(test_leaves),         cmocka_unit_test(test_one_number),
+		cmocka_unit_test(test_becomes),        cmocka_unit_test(test_number_of_another),
+		cmocka_unit_test(test_order),          cmocka_unit_test(test_snapshot_of_a_life),
 	};
 
 	return cmocka_run_group_tests(tests, folder_new, recorded_teardown);
