@@ -14,7 +14,8 @@
 
 #define CW_MAX_SAVE  32768
 #define CW_PAGE      4096
-#define CW_END_BYTES 512 /* behind the last frame pointers: two or three frames of a C library */
+#define CW_PART      1024 /* of saved memory: the verifier counts the ways through a loop */
+#define CW_END_BYTES 512  /* behind the last frame pointers: two or three frames of a C library */
 #define CW_NEAR      (4u << 20)
 #define CW_MEMORY    sizeof(struct cw_stack_regs)
 
@@ -142,13 +143,9 @@ static __always_inline __u64 cw_may_be_text(const struct cw_texts *t, __u64 word
 	return t->bits[bit >> 6 & (CW_TEXT_WORDS - 1)] >> (bit & 63) & 1;
 }
 
-/*
- * Go on with hash h over those words of a page of the saved memory that may be return addresses. By
- * pages, as the verifier counts the ways through a loop.
- */
-__noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
+/* Go on with hash h over those words of a part of the saved memory that may be return addresses. */
+__noinline __u64 cw_save_hash_part(__u32 slot, __u32 part, __u64 h)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	volatile struct cw_slot *s = cw_slot_at(slot);
 	__u8 *area = cw_save_area(slot);
 	__u64 word, ip, start, size, own;
@@ -160,13 +157,11 @@ __noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 	pid = s->req.pid;
 	ip = s->req.regs.ip;
 	t = bpf_map_lookup_elem(&texts, &pid);
-	/* The program's own counts always: after an exec the recorder's word is of the one before.
-	 */
-	start = BPF_CORE_READ(task, mm, start_code);
-	size = BPF_CORE_READ(task, mm, end_code) - start;
-	page = page % (CW_MAX_SAVE / CW_PAGE) * CW_PAGE;
-	for (i = 0; i < CW_PAGE; i += 8) {
-		at = page + i;
+	start = s->code;
+	size = s->code_size;
+	part = part % (CW_MAX_SAVE / CW_PART) * CW_PART;
+	for (i = 0; i < CW_PART; i += 8) {
+		at = part + i;
 		barrier_var(at); /* what is compared is what is used */
 		if (at >= s->saved || at >= cfg.save_bytes)
 			break;
@@ -182,15 +177,20 @@ __noinline __u64 cw_save_hash_page(__u32 slot, __u32 page, __u64 h)
 
 __noinline __u64 cw_save_hash(__u32 slot, __u64 h)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
 	volatile struct cw_slot *s = cw_slot_at(slot);
-	__u32 page;
+	__u32 part;
 
 	if (!s)
 		return h;
-	for (page = 0; page < CW_MAX_SAVE / CW_PAGE; page++) {
-		if (page * CW_PAGE >= s->saved)
+	/* The program's own counts always: after an exec the recorder's word is of the one before.
+	 */
+	s->code = BPF_CORE_READ(task, mm, start_code);
+	s->code_size = BPF_CORE_READ(task, mm, end_code) - s->code;
+	for (part = 0; part < CW_MAX_SAVE / CW_PART; part++) {
+		if (part * CW_PART >= s->saved)
 			break;
-		h = cw_save_hash_page(slot, page, h);
+		h = cw_save_hash_part(slot, part, h);
 	}
 	return h;
 }
@@ -367,6 +367,31 @@ __noinline int cw_after_call(__u64 address)
 #endif
 }
 
+/* Can a word of a part of the saved memory, from begin on, be a return address into other code? */
+__noinline int cw_leads_away(__u32 slot, __u32 begin, __u32 end, int own)
+{
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	__u8 *area = cw_save_area(slot);
+	__u32 i, at, pid;
+	__u64 word;
+	int other;
+
+	if (!s || !area)
+		return 1;
+	pid = s->req.pid;
+	for (i = 0; i < CW_PART; i += 8) {
+		at = begin + i;
+		barrier_var(at);
+		if (at >= end || at >= cfg.save_bytes)
+			break;
+		word = *(__u64 *)(area + CW_MEMORY + at);
+		other = cw_in_ranges(pid, word);
+		if (other && other != own && cw_after_call(word))
+			return 1;
+	}
+	return 0;
+}
+
 /*
  * Does the saved memory hold all from the last frame pointer to where the stack begins, and can no
  * word of it be a return address into other code than the last frame's? -1: it is not known yet
@@ -375,33 +400,27 @@ __noinline int cw_after_call(__u64 address)
 __noinline int cw_is_start(__u32 slot)
 {
 	volatile struct cw_slot *s = cw_slot_at(slot);
-	__u8 *area = cw_save_area(slot);
-	__u32 i, at, begin, end, pid, last;
-	int own, other;
-	__u64 word;
+	__u32 part, at, begin, end, last;
+	int own;
 
-	if (!s || !area || !s->top || s->from + s->saved < s->top)
+	if (!s || !s->top || s->from + s->saved < s->top)
 		return 0;
 	last = s->n - 1;
 	if (last >= CW_MAX_FRAMES)
 		return 0;
-	pid = s->req.pid;
-	own = cw_in_ranges(pid, ((struct cw_stack *)s->rec)->frames[last]);
+	own = cw_in_ranges(s->req.pid, ((struct cw_stack *)s->rec)->frames[last]);
 	if (own > CW_TEXT_RANGES)
 		return -1;
 	begin = s->fps[last & (CW_MAX_FRAMES_POW2 - 1)] + 16 - s->from;
 	end = s->top - s->from;
 	if (bpf_get_current_pid_tgid() >> 32 == (__u32)bpf_get_current_pid_tgid())
 		end -= CW_FIRST_BYTES;
-	for (i = 0; own && i < CW_SAVE_MIN / 8; i++) {
-		at = begin + i * 8;
-		barrier_var(at);
-		if (at >= end || at >= cfg.save_bytes)
+	for (part = 0; own && part < CW_SAVE_MIN / CW_PART; part++) {
+		at = begin + part * CW_PART;
+		if (at >= end)
 			break;
-		word = *(__u64 *)(area + CW_MEMORY + at);
-		other = cw_in_ranges(pid, word);
-		if (other && other != own && cw_after_call(word))
-			own = 0;
+		if (cw_leads_away(slot, at, end, own))
+			return 0;
 	}
 	return own != 0;
 }

@@ -75,8 +75,10 @@ __noinline int cw_walk(__u32 slot)
 	s->trampolines = 0;
 	for (i = 1; i < CW_MAX_FRAMES; i++) {
 		s->n = i;
-		if (!fp)
+		if (!fp) {
 			s->req.flags |= CW_STACK_FP_END;
+			return 0;
+		}
 		if (fp < low || (fp & 7) || fp - low > CW_MAX_FRAME_BYTES)
 			return 0;
 		/* The data of a thread lies there, and begins with a pointer to itself. */

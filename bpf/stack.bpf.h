@@ -46,6 +46,8 @@ struct cw_slot {
 	__u64 from; /* where the bytes come from */
 	__u64 end;  /* hash of the bytes behind the last frame pointers */
 	__u64 top;  /* where the stack begins, or a little above; 0 unknown */
+	__u64 code; /* the program's own, and its bytes */
+	__u64 code_size;
 	struct cw_stack_req req;
 	struct pt_regs regs; /* scratch: programs have 512 bytes of stack, callees included */
 	__u64 fps[CW_MAX_FRAMES_POW2]; /* frame pointers: the return address of frame i is behind
