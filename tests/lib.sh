@@ -68,6 +68,21 @@ finish() {
 	exit $((failures > 0))
 }
 
+# The static recorder, built when it is not there or out of date; its path in $static.
+static_recorder() {
+	local B
+	static=$record
+	[ -e "$build/format/reader.d" ] || return 0 # a machine that nothing is built on has no other
+	# The build folder by the name it was built under: the dependency files know no other.
+	B=$(sed -n "1s,/format/reader.o:.*,,p" "$build/format/reader.d")
+	[ -n "$B" ] || { fail "no dependency file in $build"; return 1; }
+	static=$build/callweave-record-static
+	(cd "$here/.." && unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL && # two tests may want it at a time
+		flock "$build/format/reader.d" make -s B="$B" static) >"$tmp/make.log" 2>&1 && return
+	fail "make static: $(tail -n 5 "$tmp/make.log")"
+	return 1
+}
+
 need_tracing() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"

@@ -3,6 +3,7 @@
 # Each option of the recorder with values that make no sense, and each command of the analyzer with files that
 # are no captures: one sentence on stderr that is safe to show, nothing on stdout, status 1 or 2. New options
 # and commands are tried without a word here.
+# PARALLEL: what is refused does not depend on time.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 tried=0

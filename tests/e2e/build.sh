@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The build itself: what is installed, what a changed header rebuilds, and whose the files are when
 # make runs under sudo.
+# PARALLEL: nothing is traced.
 . "$(dirname "$0")/../lib.sh"
 cd "$here/.." || exit 1
 # Variables given to the make that runs the tests must not reach those in here.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # examples/case-memcached.md: the connections that the client made and the server counted are the
 # chains, though they share eight socket numbers.
+# PARALLEL: chains and counts are those of the program's own numbers, at any speed.
 . "$(dirname "$0")/../case_lib.sh"
 # Suites of several working copies may run at a time.
 export PORT=$((20000 + $$ % 10000))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # examples/case-pigz.md: the blocks that pigz compressed are the chains, and its two handoffs agree on
 # which thread compressed which block.
+# PARALLEL: chains and counts are those of the program's own numbers, at any speed.
 . "$(dirname "$0")/../case_lib.sh"
 run_case pigz
 read=(--async-hop readn,2,libz.so.1:crc32_z,2)

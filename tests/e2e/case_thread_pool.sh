@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # examples/case-thread-pool.md: its commands say what the text shows, and the page names the same culprit.
+# PARALLEL: a kept capture is asked.
 . "$(dirname "$0")/../case_lib.sh"
 text=$examples/case-thread-pool.md
 mkdir -p "$tmp/examples"

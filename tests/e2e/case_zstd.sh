@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # examples/case-zstd.md: the jobs that zstd's pool ran are the chains.
+# PARALLEL: chains and counts are those of the program's own numbers, at any speed.
 . "$(dirname "$0")/../case_lib.sh"
 run_case zstd
 hop=(--async-hop POOL_tryAdd,3,ZSTDMT_compressionJob,1)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # --cgroup records exactly the processes of a cgroup and of those below it: that were there, that
 # come in and execute, that are born there; and nobody else.
+# PARALLEL: processes and calls are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 root=$(awk '{ for (i = 7; i < NF; i++) if ($i == "-" && $(i + 1) == "cgroup2") { print $5; exit } }' /proc/self/mountinfo)

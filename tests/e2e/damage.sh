@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A capture cut at every 4 KiB, and one with random bytes changed: a clear report, never a crash.
 # The analyzer is the one built with ASan and UBSan.
+# PARALLEL: a file is cut and imported.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 asan=$build/asan/callweave-analyze

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A debuginfod server on this machine gives lines and inlined functions of a stripped program, when it
 # is asked for; else nobody asks it.
+# PARALLEL: names are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 for tool in debuginfod objcopy strip readelf; do

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Records deleted at random before import, and counted as lost: whatever differs from the lossless
 # answer carries a flag. Deleted in one second only: what lies outside it carries none.
+# PARALLEL: a capture is compared with its own thinned copy.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 edit=$build/tests/capture_edit

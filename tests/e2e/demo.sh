@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make demo-async: the thread pool is recorded and its chains are shown as they end, until Ctrl-C,
 # which ends the workload, the recorder and the reader.
+# PARALLEL: lines are looked for.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cd "$here/.." || exit 2

@@ -3,6 +3,7 @@
 # diff on captures that are made up: pairs of the same load stay quiet, a stage that is a fifth slower is named first,
 # in every format. test_diff_stats.c asks the same of many more pairs, soak_diff.sh of real ones.
 # shellcheck source=tests/lib.sh
+# PARALLEL: captures are made up.
 . "$(dirname "$0")/../lib.sh"
 root=$here/..
 pairs=${DIFF_PAIRS:-25}

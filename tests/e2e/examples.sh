@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The plans and the queries in examples/: each plan is right and gives chains on its workload, each
 # query runs on a capture of it, and those on chains have something to say.
+# PARALLEL: queries are asked for rows.
 . "$(dirname "$0")/../lib.sh"
 examples=$(realpath "$here/../examples")
 

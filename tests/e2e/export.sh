@@ -3,6 +3,7 @@
 # Exports read back: the numbers in them are those of SQL, and the tools that they are for take them, where npm
 # has those. tests/exports/ knows the rules of each tool's documentation.
 # shellcheck source=tests/lib.sh
+# PARALLEL: exports are compared with SQL.
 . "$(dirname "$0")/../lib.sh"
 root=$here/..
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The README's commands, in order, in one shell, as a reader would type them; and what it says they
 # print: each line of it, whatever the numbers.
+# PARALLEL: lines are looked for.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 readme=$here/../README.md

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # --flight: nothing on disk until it is asked for, then all that happened in the last seconds, and not
 # much more.
+# PARALLEL: what was written is compared with what the program did until then.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 

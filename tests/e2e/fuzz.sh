@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What reads untrusted input, fuzzed for two seconds each: the kept corpus as it is, and changed copies of
 # it, the same each time. `make fuzz` does it for as long as you like, guided by coverage.
+# PARALLEL: inputs are run, not timed.
 . "$(dirname "$0")/../lib.sh"
 [ -d "$build/asan/fuzz" ] || skip "no harness was built"
 cd "$here/.." || exit 2

@@ -3,6 +3,7 @@
 # A program that looks as if it had frame pointers, and has something else in that register when the
 # function is called: a walk gives another stack every time. The recorder notices, and keeps the address
 # and the caller from then on.
+# PARALLEL: stacks are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 [ "$(uname -m)" = x86_64 ] || skip "the program is for x86-64"

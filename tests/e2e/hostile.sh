@@ -3,6 +3,7 @@
 # A target with odd names of threads, files, mappings and symbols, and with broken ELF files mapped and in its
 # stacks, can do nothing: not to the recorder, not to a terminal, not to who reads JSON, CSV or HTML. All its
 # calls are there, under its names. And the recorder destroys no file and waits for no FIFO.
+# PARALLEL: words are looked for.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 command -v objcopy >/dev/null || skip "needs objcopy"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Captures that no recorder would write, with checksums that are right (tests/hostile.c), lead to no
 # crash, no nonsense (tests/fuzz/sane.sql), and to neither hours nor gigabytes.
+# PARALLEL: files are read.
 . "$(dirname "$0")/../lib.sh"
 hostile=$build/tests/hostile
 asan=$build/asan/callweave-analyze

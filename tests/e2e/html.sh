@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The HTML report of real captures in a real browser: its numbers are SQL's, what it draws are the thread
 # states, every control works, and names of targets are text.
+# PARALLEL: the page is compared with SQL.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 

@@ -4,6 +4,7 @@
 # under the same path, hidden by a mount that others do not see, that become another program of the same
 # name or get the process id of one, and libraries that come late. Programs are built at fixed addresses,
 # and each has names of its own: whoever mixes two up has wrong names.
+# PARALLEL: processes and calls are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cc=${CC:-gcc}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes of other kernels: a plain tracepoint by its name and a kernel function, one of each, hit as
 # often as what they are on happened. What this kernel has not is skipped by name.
+# PARALLEL: arguments are compared.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
 

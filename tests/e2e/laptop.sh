@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Names and stacks of real recordings: here, where the program is, they agree with addr2line; in a root
 # that holds the analyzer and its libraries only, the same chains and the same functions come out.
+# PARALLEL: names are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 for tool in addr2line readelf ldd chroot; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Where recordings end: at a size, going on in further files, or because nobody reads them any more.
+# PARALLEL: files and events are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 hops=(--async-hop submit_item,2,handle_item,1 handle_item)

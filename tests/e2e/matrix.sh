@@ -4,6 +4,7 @@
 # way of taking stacks; then deleted, and analyzed in a root that holds the analyzer only. Every frame must
 # be the one that the program noted and that libgcc's unwinder found in it: functions, and return
 # addresses as offsets in their files, down to where the thread began.
+# PARALLEL: stacks are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 for tool in gcc chroot ldd nm objcopy strip; do

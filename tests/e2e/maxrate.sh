@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # --max-rate: a function that is called too often is let go, as is said on the screen and in the
 # capture; the others are recorded as if nothing had happened, and the program runs at full speed again.
+# PARALLEL: the rate is what BPF counts.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 export STORM_COUNTS=$tmp/counts

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # What goes wrong is said in one clear sentence on stderr, with exit status 1, or 2 for usage.
+# PARALLEL: words are looked for.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Names and lines of a stripped program, where they come from and why not: debug files in folders, an
 # archive that is read where nothing else is, and what the recorder embeds.
+# PARALLEL: names are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 for tool in objcopy strip readelf ldd chroot setpriv; do

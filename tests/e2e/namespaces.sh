@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A target in PID and mount namespaces of its own, whose program no one else can see: recorded from
 # outside, from inside, and from a namespace in between, in which all three ids differ.
+# PARALLEL: names and ids are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 unshare -pfm --mount-proc true 2>/dev/null || skip "cannot make PID and mount namespaces"

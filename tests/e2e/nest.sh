@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Nested and recursive calls: exact counts, inner calls within outer ones, and a reason for every
 # return that was not seen.
+# PARALLEL: calls and stacks are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 

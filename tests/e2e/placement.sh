@@ -4,6 +4,7 @@
 # called 20 times with eight known arguments from one place. Counts, arguments, callers and returns
 # must be right wherever the probe is, and a probe stays where a loop or a jump leads into what would
 # be skipped.
+# PARALLEL: calls and arguments are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 [ "$(uname -m)" = x86_64 ] || skip "probes are moved on x86-64 only"

@@ -3,6 +3,7 @@
 # Every kind of ELF file that a function may be found in: how it was linked, where its symbols are,
 # how its names are written, and programs whose returns must not be probed. Each is a program recorded
 # live; counts, arguments and callers are compared with what it does.
+# PARALLEL: calls and arguments are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cc=${CC:-gcc}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Code that no file holds is labelled for what it is: the vdso, anonymous memory, code made at run time
 # with and without a perf map, memory files, text that was moved to other pages.
+# PARALLEL: files and names are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cc=${CC:-gcc}

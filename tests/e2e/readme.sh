@@ -3,11 +3,12 @@
 # The README's table of command lines: each row is run as it stands there, on the program that it
 # names, and what it shows is held against what that program knows of itself. Only PID and the offset
 # are put in.
+# PARALLEL: counts and keys are the program's own, at any speed.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 recorded=() analyzed=()
 readme=$here/../README.md
-cp -rs "$workloads"/. "$tmp"
+cp -r "$workloads"/. "$tmp" # what is recorded by its file is nobody else's
 ln -s "$(realpath "$here/../examples")" "$tmp/examples"
 cd "$tmp" || exit 2
 capture=callweave.cwc

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Libraries of a program that does not run yet are found where the dynamic loader will: by the run
 # paths of the program, and of the libraries that need others.
+# PARALLEL: calls are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cc=$(command -v cc || command -v gcc || command -v clang) || skip "there is no C compiler"

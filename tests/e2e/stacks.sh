@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Whole stacks: from the C library's wrapper of a system call to where the thread began.
+# PARALLEL: stacks are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 

@@ -2,19 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The static recorder in a root where nothing else is but /proc and /sys: a workload outside of it is
 # recorded, and the capture names its functions.
+# PARALLEL: calls and wakers are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
-cd "$here/.." || exit 1
-unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
-if [ -e "$build/format/reader.d" ]; then
-	# The build folder by the name it was built under: the dependency files know no other.
-	B=$(sed -n "1s,/format/reader.o:.*,,p" "$build/format/reader.d")
-	[ -n "$B" ] || { fail "no dependency file in $build"; finish; }
-	make -s B="$B" static >"$tmp/make.log" 2>&1 || { fail "make static: $(tail -n 5 "$tmp/make.log")"; finish; }
-	static=$build/callweave-record-static
-else
-	static=$record # a machine that nothing is built on
-fi
+static_recorder || finish
 expect 'libraries that it needs' "$(ldd "$static" 2>&1 | sed 's/^[[:space:]]*//')" 'not a dynamic executable'
 
 root=$tmp/root

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Handoffs found among all functions of each workload and some of libc: one group for each true one and
 # no other, none where there is none. And who handed over the work, by the wakings.
+# PARALLEL: handoffs found are compared with those made.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cd "$tmp" || exit 2

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What a recording can be aimed at: several processes, a process tree, short-lived processes of a
 # file, modules, libraries that are still to be loaded, patterns, names of every kind.
+# PARALLEL: calls are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cc=${CC:-gcc}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # What is said of functions that were never called, and of files that nobody had mapped.
+# PARALLEL: words are looked for.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
 cd "$tmp" || exit 2

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # One boot of another kernel, Debian 12's, when it was fetched before: the static recorder in an empty
 # root, and probes that this machine's kernel may not have. All kernels and tests: make vm.
+# PARALLEL: the emulator's time is not the machine's.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in qemu-system-x86_64 cpio; do
 	command -v $tool >/dev/null || skip "no $tool here: sudo tests/deps.sh --vm installs it"
 done
 [ -s "${VM_CACHE:-/var/tmp/callweave-vm}/bookworm/vmlinuz" ] || skip "no kernel was fetched: make vm does"
-[ -x "$build/callweave-record-static" ] || skip "no static recorder was built"
+static_recorder || finish
 
 TMPDIR=$tmp VM_TIMEOUT=240 "$here/vm/run" "$build" bookworm e2e/kernel_probes e2e/static >"$tmp/log" 2>&1 ||
 	fail "$(cat "$tmp/log")"
