@@ -7,13 +7,29 @@
 'use strict';
 
 const CW = { data: {}, tabs: [], byUtid: new Map(), stateNames: ['oncpu', 'blocked', 'runq', 'preempted', 'unknown'] };
+/* One word for each thing, the same in every view, and what it means. */
 CW.label = {
-	queue: 'in the queue',
+	queue: 'queued',
 	oncpu: 'on CPU',
 	blocked: 'blocked',
 	runq: 'run queue',
 	preempted: 'preempted',
-	unknown: 'unknown (records lost)',
+	unknown: 'unknown',
+	work: 'work',
+};
+CW.meaning = {
+	chain: 'one request on its way from thread to thread: from its first submission to the end of its last work',
+	hop: 'one step of a chain: a thread submits a task, the task is queued, a thread takes it and works on it',
+	queue: 'submitted and not yet taken; the task is in no thread',
+	work: 'from when a thread takes the task until it submits the next one, or returns',
+	oncpu: 'the thread runs',
+	blocked: 'the thread sleeps until it is woken: a timer, a lock, a condition, I/O',
+	runq: 'woken and ready to run, but not yet on a CPU',
+	preempted: 'ready to run all along, but another thread was given its CPU',
+	unknown: 'records were lost',
+	'woken by': 'the thread or interrupt that ended the time blocked',
+	evidence: 'exact: one open submission had this key; anything else says what is in doubt',
+	key: 'the value, mostly a pointer, by which a submission and its taking are matched',
 };
 
 /* ---- data ---- */
@@ -133,6 +149,32 @@ CW.threadName = function (utid) {
 	const t = CW.thread(utid);
 	return t ? `${t.name ?? 'thread'} ${t.tid}` : 'unknown thread';
 };
+
+/* What a thread is for: {verb, plans} for taking and for submitting, over the whole capture. */
+CW.roles = function (utid) {
+	CW.rolesBy ??= new Map(
+		['worker', 'submitter'].map(name => [name, CW.group(CW.rows(name).slice().sort((a, b) => a.plan_hop - b.plan_hop), r => r.utid)])
+	);
+	return [
+		{ verb: 'takes', of: 'target', plans: (CW.rolesBy.get('worker').get(utid) ?? []).map(r => r.plan_hop) },
+		{ verb: 'submits', of: 'source', plans: (CW.rolesBy.get('submitter').get(utid) ?? []).map(r => r.plan_hop) },
+	].filter(r => r.plans.length);
+};
+/* The same in words: "takes hop 0, submits hop 1". */
+CW.role = utid =>
+	CW.roles(utid)
+		.map(r => `${r.verb} ${r.plans.length > 1 ? 'hops' : 'hop'} ${r.plans.join(', ')}`)
+		.join('; ');
+/* The functions by which it does that. */
+CW.roleFunctions = utid =>
+	CW.roles(utid)
+		.flatMap(r => r.plans.map(p => CW.index('plan', 'plan_hop').get(p)?.[r.of]))
+		.filter((f, i, all) => f && all.indexOf(f) === i);
+CW.threadCell = function (utid) {
+	const role = CW.role(utid);
+	return [CW.threadName(utid), role ? h('div', { class: 'soft' }, role) : null];
+};
+
 CW.hopName = function (plan) {
 	const p = CW.index('plan', 'plan_hop').get(plan);
 	return p ? `${p.source} → ${p.target}` : `hop ${plan}`;
@@ -184,10 +226,16 @@ CW.legend = (names = ['queue', 'oncpu', 'blocked', 'runq', 'preempted', 'unknown
 	h(
 		'div',
 		{ class: 'legend' },
-		names.map(n => h('span', null, h('i', { class: 'c-' + n }), CW.label[n]))
+		names.map(n => h('span', null, h('i', { class: 'c-' + n }), h('b', null, CW.label[n]), ' ', CW.meaning[n]))
 	);
 
-/* A table: columns are {title, n, cell(row), sort(row)}. A click on a head sorts. */
+/* A word that says what it means when it is pointed at or reached by Tab. */
+CW.term = (name, text) =>
+	CW.tip(h('dfn', { tabindex: 0, 'aria-description': CW.meaning[name] }, text ?? CW.label[name] ?? name), () =>
+		h('div', null, CW.meaning[name])
+	);
+
+/* A table: columns are {title, n (number), nowrap, wide (text), cell(row), sort(row)}. A click on a head sorts. */
 CW.table = function (columns, rows, attrs) {
 	const body = h('tbody');
 	let by = null,
@@ -199,14 +247,16 @@ CW.table = function (columns, rows, attrs) {
 				: rows.slice().sort((a, b) => {
 						const x = columns[by].sort(a),
 							y = columns[by].sort(b);
-						return (x < y || y === null || y === undefined ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+						/* What is unknown comes last, either way. */
+						if ((x ?? null) === null || (y ?? null) === null) return ((x ?? null) === null) - ((y ?? null) === null);
+						return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
 					});
 		body.replaceChildren(
 			...sorted.map(r =>
 				h(
 					'tr',
 					null,
-					columns.map(c => h('td', { class: c.n ? 'n' : c.nowrap ? 'nowrap' : null }, c.cell(r)))
+					columns.map(c => h('td', { class: c.n ? 'n' : c.nowrap ? 'nowrap' : c.wide ? 'wide' : null }, c.cell(r)))
 				)
 			)
 		);
@@ -342,13 +392,14 @@ CW.firstTheme = function () {
 };
 CW.flipTheme = () => CW.theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
 
-CW.showKeys = function () {
+CW.showHelp = function () {
 	const dialog = document.getElementById('keys');
 	const rows = [
 		['1 … 9', 'the tabs'],
 		['T', 'light or dark'],
 		['/', 'search'],
-		['[ and ]', 'chain before and after, as the table is sorted'],
+		['[ and ]', 'the chain above and below in the table'],
+		['?', 'these words and keys'],
 		['+ and −', 'zoom the time axis'],
 		['← and →', 'move along it'],
 		['0', 'all of it'],
@@ -356,7 +407,10 @@ CW.showKeys = function () {
 		['Shift and wheel, drag', 'move'],
 		['Tab, Enter', 'from part to part of the drawing, and its details'],
 	];
+	const words = Object.keys(CW.meaning).filter(k => CW.count('plan') || !['chain', 'hop', 'queue', 'evidence', 'key'].includes(k));
 	dialog.replaceChildren(
+		h('h2', null, 'Words'),
+		CW.facts(words.map(k => [h('b', null, CW.label[k] ?? k), CW.meaning[k]])),
 		h('h2', null, 'Keys'),
 		h(
 			'table',
@@ -377,7 +431,7 @@ CW.onKey = function (e) {
 	const n = Number(e.key);
 	if (n >= 1 && n <= CW.shown.length) CW.go('#/' + CW.shown[n - 1].id);
 	else if (e.key === 't' || e.key === 'T') CW.flipTheme();
-	else if (e.key === '?') CW.showKeys();
+	else if (e.key === '?') CW.showHelp();
 	else if (e.key === '/' && document.querySelector('main input[type=search]'))
 		document.querySelector('main input[type=search]').focus();
 	else if (!CW.keys || !CW.keys(e)) return;
@@ -413,7 +467,7 @@ CW.reduced = function () {
 CW.start = async function () {
 	CW.theme(CW.firstTheme());
 	document.getElementById('theme').addEventListener('click', CW.flipTheme);
-	document.getElementById('help').addEventListener('click', CW.showKeys);
+	document.getElementById('help').addEventListener('click', CW.showHelp);
 	try {
 		CW.data = CW.decode(await CW.inflate(document.getElementById('data').textContent));
 	} catch (e) {

@@ -4,10 +4,19 @@
 
 CW.overview = {
 	evidence: {
-		auto: 'matched by scanning arguments',
+		exact: 'are exact: one open submission had their key',
+		auto: 'were found by looking for the key in all arguments',
 		ambiguous: 'had more than one candidate',
 		loss: 'have lost records in between',
 		'capture edge': 'touch an edge of the capture',
+	},
+	is: {
+		oncpu: 'is on CPU',
+		blocked: 'is blocked',
+		runq: 'is in the run queue',
+		preempted: 'is preempted',
+		unknown: 'is in an unknown state',
+		work: 'works',
 	},
 };
 
@@ -22,7 +31,7 @@ CW.overview.parts = function () {
 	return parts.sort((a, b) => b.ns - a.ns);
 };
 
-/* The stack under which a hop or function slept longest, without the C library's own frames. */
+/* The stack under which a hop or function was blocked for the longest, without the C library's own frames. */
 CW.overview.culprit = function (key, value, reason) {
 	const rows = CW.rows('offcpu').filter(o => o[key] === value && (!reason || o.class === reason.class));
 	const top = rows.sort((a, b) => b.ns - a.ns)[0];
@@ -31,15 +40,12 @@ CW.overview.culprit = function (key, value, reason) {
 	return own.length ? { frames: own, share: top.ns / rows.reduce((s, r) => s + r.ns, 0) } : null;
 };
 
+CW.overview.place = f => [code(f.function), f.file ? ` (${f.file.split('/').pop()}:${f.line})` : ''];
+
 CW.overview.calledFrom = function (culprit) {
 	if (!culprit) return null;
 	const [f, caller] = culprit.frames;
-	return [
-		'; it waits in ',
-		code(f.function),
-		f.file ? ` (${f.file.split('/').pop()}:${f.line})` : '',
-		caller ? [' called by ', code(caller.function)] : null,
-	];
+	return ['; blocked in ', CW.overview.place(f), caller ? [', called by ', code(caller.function)] : null];
 };
 
 CW.overview.reasonText = function (r) {
@@ -48,16 +54,16 @@ CW.overview.reasonText = function (r) {
 	return [
 		code(r.reason),
 		who && r.class !== 'on CPU'
-			? [', ended by ', r.others > 1 ? `${r.others} threads, for the most time by ` : '', code(who), CW.overview.wakerIn(r)]
+			? [', woken by ', r.others > 1 ? `${r.others} threads, mostly by ` : '', code(who), CW.overview.wakerIn(r)]
 			: null,
 	];
 };
 
-/* In which function the thread that ended most of these waits was. */
+/* In which function the thread was that woke most of these. */
 CW.overview.wakerIn = function (r) {
 	const w = CW.rows('waker_stack').find(x => x.class === r.class && x.reason === r.reason && x.utid === r.other_utid);
 	const own = w && w.stack !== null ? CW.overview.own(w.stack)[0] : null;
-	return own ? [' in ', code(own.function), own.file ? ` (${own.file.split('/').pop()}:${own.line})` : ''] : null;
+	return own ? [' in ', CW.overview.place(own)] : null;
 };
 
 /* Frames that are not the C library's. */
@@ -70,7 +76,7 @@ CW.overview.own = stack =>
 	);
 
 /* Shares by class, where no single reason tells enough. */
-CW.overview.classes = function (reasons) {
+CW.overview.classes = function (reasons, of) {
 	const all = [...CW.group(reasons, r => r.class)]
 		.map(([k, rs]) => [k, rs.reduce((s, r) => s + r.share, 0)])
 		.sort((a, b) => b[1] - a[1]);
@@ -78,16 +84,20 @@ CW.overview.classes = function (reasons) {
 		? h(
 				'p',
 				null,
-				'By kind: ',
+				of,
+				' by kind: ',
 				all
 					.filter(x => x[1] >= 0.03)
 					.slice(0, 6)
-					.map(x => `${x[0]} ${CW.pct(x[1])}`)
+					.map(x => `${CW.pct(x[1])} ${x[0]}`)
 					.join(', '),
 				'.'
 			)
 		: null;
 };
+
+/* What a reason of another class than "on CPU" is to the thread. */
+CW.overview.stateOf = r => (['run queue', 'preempted', 'unknown'].includes(r.class) ? `${r.class}: ` : 'blocked: ');
 
 /* Why the work of a hop takes as long as it does. */
 CW.overview.work = function (plan) {
@@ -98,16 +108,11 @@ CW.overview.work = function (plan) {
 		p = CW.index('plan', 'plan_hop').get(plan);
 	if (!reasons.length || !c) return null;
 	const r = reasons[0];
-	if (r.class === 'on CPU')
-		return [
-			'One ',
-			code(p.target),
-			` takes ${CW.about(c.work / c.ended)} on average, ${CW.pct(r.share)} of it on the CPU: its own code is the cost.`,
-		];
+	const takes = ['One ', code(p.target), ` takes ${CW.about(c.work / c.ended)} on average. ${CW.pct(r.share)} of that it is `];
+	if (r.class === 'on CPU') return [takes, 'on CPU: its own code is the cost.'];
 	return [
-		'One ',
-		code(p.target),
-		` takes ${CW.about(c.work / c.ended)} on average, ${CW.pct(r.share)} of it waiting: `,
+		takes,
+		CW.overview.stateOf(r),
 		CW.overview.reasonText(r),
 		CW.overview.calledFrom(CW.overview.culprit('plan_hop', plan, r)),
 		'.',
@@ -120,26 +125,116 @@ CW.overview.capacity = function (d) {
 	const most = (d.worker_count * 1e9) / d.work_average_ns,
 		asked = (1e9 * d.submitted) / (d.end_ts - d.ts);
 	return (
-		`At ${CW.about(d.work_average_ns)} each, ` +
-		`${d.worker_count === 1 ? 'it can do' : 'they can do'} ${CW.rate(most)} a second at most; ` +
-		`${CW.rate(asked)} a second were handed over, on average. `
+		`At ${CW.about(d.work_average_ns)} a task ` +
+		`${d.worker_count === 1 ? 'it' : 'they'} can complete ${CW.rate(most)} a second at most; ` +
+		`${CW.rate(asked)} a second were submitted. `
 	);
 };
 
 CW.overview.queue = function (part) {
 	const d = CW.index('diagnosis', 'plan_hop').get(part.plan),
 		p = CW.index('plan', 'plan_hop').get(part.plan);
-	if (part.n < 20) return [`With ${part.n} handoffs there are too few to say why they wait (20 are needed).`];
+	if (part.n < 20) return [`With ${part.n} tasks there are too few to say why they are queued (20 are needed).`];
 	const says = [];
 	if (d && d.saturated_ns > 0)
 		says.push(
 			`${d.worker_count === 1 ? 'The one thread that runs' : `All ${d.worker_count} threads that run`} `,
 			code(p.target),
-			` ${d.worker_count === 1 ? 'was' : 'were'} busy, with more work waiting, for ${CW.about(d.saturated_ns)}`,
-			` (${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording); up to ${CW.num(d.peak_pending)} waited at once. `,
+			` ${d.worker_count === 1 ? 'was' : 'were'} working, with more tasks queued (up to ${CW.num(d.peak_pending)} at once), for `,
+			h('strong', null, `${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording`),
+			'. ',
 			CW.overview.capacity(d)
 		);
 	return says;
+};
+
+/*
+ * A queue has no place for more where submitting itself is blocked until a thread that takes from it wakes the
+ * submitter, and where the number queued was near its peak for long.
+ */
+CW.overview.isFull = function (plan) {
+	const b = CW.index('submit_block', 'plan_hop').get(plan),
+		d = CW.index('diagnosis', 'plan_hop').get(plan),
+		slots = CW.rows('queue').filter(q => q.plan_hop === plan);
+	return (
+		b !== undefined &&
+		d !== undefined &&
+		b.ns >= 0.01 * d.queue_total_ns &&
+		b.by_taker_ns >= b.ns / 2 &&
+		slots.filter(q => q.pending >= 0.8 * d.peak_pending).length >= 0.2 * slots.length
+	);
+};
+
+/* Where submitting itself was blocked, and that the queue was full where that is so. */
+CW.overview.full = function (plan) {
+	const b = CW.index('submit_block', 'plan_hop').get(plan),
+		d = CW.index('diagnosis', 'plan_hop').get(plan),
+		p = CW.index('plan', 'plan_hop').get(plan),
+		full = CW.overview.isFull(plan);
+	if (!b || !d || b.ns < 0.01 * d.queue_total_ns) return null;
+	const submitters = CW.rows('submitter').filter(r => r.plan_hop === plan),
+		held = [...new Set(submitters.flatMap(r => CW.rows('worker').filter(w => w.utid === r.utid).map(w => w.plan_hop)))].filter(
+			x => x !== plan
+		);
+	return [
+		full ? [h('strong', null, 'Its queue is bounded and was full: '), `up to ${CW.num(d.peak_pending)} tasks were queued, never more, and `] : null,
+		code(p.source),
+		` itself was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`,
+		b.by_taker_ns >= b.ns / 2 ? [', until a thread that runs ', code(p.target), ' woke it'] : null,
+		held.length
+			? ['; this holds up the threads that run ', held.map((x, i) => [i ? ', ' : '', code(CW.index('plan', 'plan_hop').get(x)?.target)]), ', too']
+			: null,
+		'. A task counts as queued from that call on.',
+	];
+};
+
+/* The same of all hops, the one that takes most time first, the others in short. */
+CW.overview.allFull = function (first) {
+	const others = [];
+	for (const { plan_hop: plan } of CW.rows('plan')) {
+		const b = CW.index('submit_block', 'plan_hop').get(plan);
+		if (plan !== first && CW.overview.isFull(plan))
+			others.push([
+				others.length ? '; ' : '',
+				`the queue of hop ${plan} (`,
+				code(CW.index('plan', 'plan_hop').get(plan).source),
+				` itself blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all)`,
+			]);
+	}
+	const own = CW.overview.full(first);
+	return own || others.length
+		? h('p', { class: 'full' }, own, own && others.length ? ' ' : null, others.length ? [h('strong', null, 'Also full: '), others, '.'] : null)
+		: null;
+};
+
+/* A part of the time of chains in words. */
+CW.overview.partText = function (x) {
+	const p = CW.index('plan', 'plan_hop').get(x.plan);
+	return x.part === 'queue'
+		? ['queued between ', code(p.source), ' and ', code(p.target)]
+		: x.part === 'work'
+			? ['work of ', code(p.target)]
+			: [code(p.target), ` ${CW.label[x.part]}`];
+};
+
+CW.overview.define = function () {
+	const p = CW.rows('plan')[0];
+	return h(
+		'p',
+		{ class: 'soft', id: 'define' },
+		h('b', null, 'Chain'),
+		': one request on its way from thread to thread. ',
+		h('b', null, 'Hop'),
+		': one step of it: a thread submits a task (calls ',
+		code(p.source),
+		'), which is ',
+		CW.term('queue'),
+		' until a thread takes it; then it is ',
+		CW.term('work'),
+		' (of ',
+		code(p.target),
+		').'
+	);
 };
 
 CW.overview.answerChains = function () {
@@ -149,57 +244,41 @@ CW.overview.answerChains = function () {
 	if (!parts.length || !s.selected)
 		return [h('p', null, 'No chain was completed: no submission of the plan’s first hop reached its last target.')];
 	const top = parts[0],
-		all = CW.rows('composition').reduce((x, c) => x + c.queue + (c.work ?? 0), 0);
-	const p = CW.index('plan', 'plan_hop').get(top.plan),
-		share = top.ns / all,
-		mean = top.ns / top.n;
-	const out = [];
-	const where =
-		top.part === 'queue'
-			? ['waiting between ', code(p.source), ' and ', code(p.target)]
-			: [code(p.target), ` ${CW.label[top.part] ?? 'at work'}`];
-	out.push(
+		sums = CW.rows('composition'),
+		queued = sums.reduce((x, c) => x + c.queue, 0),
+		all = queued + sums.reduce((x, c) => x + (c.work ?? 0), 0);
+	const out = [
 		h(
 			'p',
 			null,
-			h('strong', null, CW.pct(share)),
-			' of all the time in these chains is ',
-			where,
-			`: ${CW.about(mean)} of ${CW.about(t?.avg)} on average.`
-		)
-	);
-	if (top.part === 'queue') {
-		const q = CW.overview.queue(top),
-			w = CW.overview.work(top.plan);
-		out.push(h('p', null, q, w));
-	} else {
-		out.push(h('p', null, CW.overview.work(top.plan)));
-	}
-	out.push(
+			`An average chain takes ${CW.about(t?.avg)}. `,
+			h('strong', null, `${CW.pct(top.ns / all)} of that`),
+			`, ${CW.about(top.ns / top.n)}${top.n < s.selected ? ' each time' : ''}, `,
+			top.part === 'queue'
+				? ['it is ', h('strong', null, CW.overview.partText(top))]
+				: h('strong', null, code(CW.index('plan', 'plan_hop').get(top.plan).target), ` ${CW.overview.is[top.part]}`),
+			` (hop ${top.plan}).`
+		),
+		CW.overview.define(),
+		h('p', null, top.part === 'queue' ? CW.overview.queue(top) : null, CW.overview.work(top.plan)),
 		CW.overview.classes(
 			CW.rows('hop_reason')
 				.filter(r => r.plan_hop === top.plan)
-				.sort((a, b) => b.ns - a.ns)
-		)
-	);
+				.sort((a, b) => b.ns - a.ns),
+			['The work of ', code(CW.index('plan', 'plan_hop').get(top.plan).target)]
+		),
+	];
+	out.push(CW.overview.allFull(top.plan));
 	const next = parts.slice(1, 3).filter(x => x.ns / all >= 0.1);
 	if (next.length)
 		out.push(
 			h(
 				'p',
 				{ class: 'soft' },
-				'Then: ',
-				next.map((x, i) => {
-					const q = CW.index('plan', 'plan_hop').get(x.plan);
-					return [
-						i ? '; ' : '',
-						x.part === 'queue'
-							? ['waiting for ', code(q.target)]
-							: [code(q.target), ' ', CW.label[x.part] ?? 'at work'],
-						` ${CW.pct(x.ns / all)}`,
-					];
-				}),
-				'.'
+				'Next largest parts of an average chain: ',
+				next.map((x, i) => [i ? '; ' : '', CW.pct(x.ns / all), ' ', CW.overview.partText(x)]),
+				'. ',
+				sums.length > 1 ? `All hops together: ${CW.pct(queued / all)} queued, ${CW.pct(1 - queued / all)} work.` : null
 			)
 		);
 	return out;
@@ -225,19 +304,20 @@ CW.overview.answerCalls = function () {
 		),
 	];
 	if (reasons.length && reasons[0].class === 'on CPU')
-		out.push(h('p', null, `${CW.pct(reasons[0].share)} of that was on the CPU.`));
+		out.push(h('p', null, `${CW.pct(reasons[0].share)} of that it is on CPU: its own code is the cost.`));
 	else if (reasons.length)
 		out.push(
 			h(
 				'p',
 				null,
-				`${CW.pct(reasons[0].share)} of that was waiting: `,
+				`${CW.pct(reasons[0].share)} of that it is `,
+				CW.overview.stateOf(reasons[0]),
 				CW.overview.reasonText(reasons[0]),
 				CW.overview.calledFrom(CW.overview.culprit('probe', f.probe, reasons[0])),
 				'.'
 			)
 		);
-	out.push(reasons.length ? CW.overview.classes(reasons) : null);
+	out.push(reasons.length ? CW.overview.classes(reasons, 'Its time') : null);
 	return out;
 };
 
@@ -267,7 +347,7 @@ CW.overview.cards = function (async) {
 
 CW.overview.composition = function () {
 	const rows = CW.rows('composition').map(c => {
-		const parts = [{ name: 'queue', class: 'queue', ns: c.queue }];
+		const parts = [{ name: CW.label.queue, class: 'queue', ns: c.queue }];
 		for (const s of CW.stateNames) parts.push({ name: CW.label[s], class: s, ns: c[s] });
 		if (c.oncpu === null) parts.push({ name: 'work', class: 'unknown', ns: c.work });
 		return { c, parts, total: c.queue + (c.work ?? 0) };
@@ -276,7 +356,7 @@ CW.overview.composition = function () {
 	return h(
 		'section',
 		{ class: 'panel' },
-		h('h3', null, 'Where the time of one chain goes, hop by hop, on average'),
+		h('h3', null, 'Where the time of an average chain goes, hop by hop'),
 		rows.map(r =>
 			h(
 				'div',
@@ -284,9 +364,14 @@ CW.overview.composition = function () {
 				h(
 					'div',
 					null,
-					`${r.c.plan_hop} `,
+					`hop ${r.c.plan_hop} `,
 					code(CW.hopName(r.c.plan_hop)),
-					h('span', { class: 'soft' }, ` queue ${CW.about(r.c.queue / r.c.n)}, work ${CW.about(r.c.work / r.c.ended)}`)
+					h(
+						'span',
+						{ class: 'soft' },
+						` queued ${CW.about(r.c.queue / r.c.n)}, work ${CW.about(r.c.work / r.c.ended)}, ` +
+							`by ${CW.num(r.c.threads)} thread${r.c.threads === 1 ? '' : 's'}`
+					)
 				),
 				h('div', { style: { width: Math.max(2, (100 * r.total) / r.c.n / longest) + '%' } }, CW.mix(r.parts, true))
 			)
@@ -310,7 +395,7 @@ CW.overview.slowest = function () {
 				{ title: 'chain', cell: r => h('a', { href: '#/chains/' + r.chain }, '#' + r.chain) },
 				{ title: 'total', n: true, cell: r => CW.ns(CW.chains.total(r)) },
 				{ title: 'where', cell: r => CW.mix(CW.chains.parts(r)) },
-				{ title: 'largest part', cell: r => CW.chains.dominant(r).text },
+				{ title: 'largest part', wide: true, cell: r => CW.chains.dominant(r).text },
 				{ title: 'evidence', cell: r => CW.chains.evidence(r) },
 			],
 			rows
@@ -330,10 +415,10 @@ CW.overview.slowestCalls = function () {
 		h('h3', null, 'Slowest calls'),
 		CW.table(
 			[
-				{ title: 'function', cell: r => h('a', { href: '#/functions/' + r.slice }, code(CW.probeName(r.probe))) },
+				{ title: 'function', wide: true, cell: r => h('a', { href: '#/functions/' + r.slice }, code(CW.probeName(r.probe))) },
 				{ title: 'took', n: true, cell: r => CW.ns(r.dur) },
 				{ title: 'where', cell: r => CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))) },
-				{ title: 'thread', cell: r => CW.threadName(r.utid) },
+				{ title: 'thread', wide: true, cell: r => CW.threadName(r.utid) },
 				{ title: 'returned', cell: r => code(r.ret ?? r.no_return ?? '') },
 			],
 			rows
@@ -364,23 +449,25 @@ CW.overview.doubts = function () {
 			)
 		);
 	else out.push(h('p', null, 'Nothing was lost: every event the kernel saw is in the capture.'));
-	const exact = evidence.filter(e => e.evidence === 'exact').reduce((s, e) => s + e.n, 0);
 	const all = evidence.reduce((s, e) => s + e.n, 0);
 	if (all)
 		out.push(
 			h(
 				'p',
 				null,
-				`${CW.num(exact)} of ${CW.num(all)} handoffs are exact (one open submission had this key)`,
-				evidence
-					.filter(e => e.evidence !== 'exact')
-					.map(
-						e =>
-							`; of hop ${e.plan_hop} ${CW.num(e.n)} ${e.evidence
-								.split('+')
-								.map(x => CW.overview.evidence[x] ?? x)
-								.join(' and ')}`
-					),
+				'Of ',
+				CW.num(all),
+				' hops: ',
+				[...CW.group(evidence, e => e.evidence)].map(([how, rows], i) => [
+					i ? '; ' : '',
+					CW.num(rows.reduce((s, e) => s + e.n, 0)),
+					' ',
+					how
+						.split('+')
+						.map(x => CW.overview.evidence[x] ?? x)
+						.join(' and '),
+					how === 'exact' ? '' : ` (hop ${rows.map(e => e.plan_hop).sort().join(', ')})`,
+				]),
 				'.'
 			)
 		);

@@ -32,7 +32,7 @@ CW.chains.dominant = function (c) {
 		const offer = (cls, ns, text) => {
 			if (ns > best.ns) best = { ns, class: cls, text };
 		};
-		offer('queue', x.start - x.submit, `queue before ${p?.target}`);
+		offer('queue', x.start - x.submit, `queued before ${p?.target}`);
 		for (const s of CW.stateNames) if (x[s] !== null) offer(s, x[s], `${p?.target} ${CW.label[s]}`);
 	}
 	c.dominant = best;
@@ -69,10 +69,10 @@ CW.chains.words = function (c) {
 
 CW.chains.columns = [
 	{ id: 'chain', title: 'chain', width: 72, value: c => c.chain, cell: c => '#' + c.chain },
-	{ id: 'start', title: 'began', width: 80, n: true, value: c => c.start, cell: c => CW.about(c.start) },
+	{ id: 'start', title: 'begins at', width: 80, n: true, value: c => c.start, cell: c => CW.about(c.start) },
 	{ id: 'total', title: 'total', width: 104, n: true, value: c => CW.chains.total(c), cell: c => CW.ns(CW.chains.total(c)) },
 	{ id: 'mix', title: 'parts', width: 100, cell: c => CW.mix(CW.chains.parts(c)) },
-	{ id: 'queue', title: 'queue', width: 104, n: true, value: c => c.queue, cell: c => CW.ns(c.queue) },
+	{ id: 'queue', title: 'queued', width: 104, n: true, value: c => c.queue, cell: c => CW.ns(c.queue) },
 	{ id: 'work', title: 'work', width: 104, n: true, value: c => c.work, cell: c => CW.ns(c.work) },
 	{
 		id: 'dominant',
@@ -81,7 +81,7 @@ CW.chains.columns = [
 		value: c => CW.chains.dominant(c).text,
 		cell: c => CW.chains.dominant(c).text,
 	},
-	{ id: 'thread', title: 'last thread', width: 184, value: c => CW.threadName(c.utid), cell: c => CW.threadName(c.utid) },
+	{ id: 'thread', title: 'completed by', width: 184, value: c => CW.threadName(c.utid), cell: c => CW.threadName(c.utid) },
 	{ id: 'evidence', title: 'evidence', width: 84, value: c => CW.chains.evidence(c), cell: c => CW.chains.evidence(c) },
 	{
 		id: 'keys',
@@ -117,7 +117,9 @@ CW.chains.matching = function () {
 	return rows.sort((a, b) => {
 		const x = col.value(a),
 			y = col.value(b);
-		return (x === y ? b.chain - a.chain : x === null || x < y ? -1 : 1) * (CW.chains.down ? -1 : 1);
+		/* What is unknown comes last, either way. */
+		if ((x === null) !== (y === null)) return x === null ? 1 : -1;
+		return (x === y ? b.chain - a.chain : x < y ? -1 : 1) * (CW.chains.down ? -1 : 1);
 	});
 };
 
@@ -223,9 +225,9 @@ CW.chains.buildTable = function () {
 		const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4),
 			last = Math.min(self.list.length, first + 26);
 		body.replaceChildren(
-			h('tr', { style: { height: first * ROW + 'px' } }),
+			h('tr', { class: 'space', style: { height: first * ROW + 'px' } }),
 			...self.list.slice(first, last).map(row),
-			h('tr', { style: { height: (self.list.length - last) * ROW + 'px' } })
+			h('tr', { class: 'space', style: { height: (self.list.length - last) * ROW + 'px' } })
 		);
 	};
 	self.refresh = () => {
@@ -258,16 +260,17 @@ CW.chains.buildTable = function () {
 CW.chains.hopTable = function (c) {
 	return CW.table(
 		[
-			{ title: 'hop', cell: x => x.i },
+			{ title: 'hop', cell: x => x.plan },
 			{
-				title: 'from → to',
+				title: 'submits → takes',
+				wide: true,
 				cell: x => [
 					code(CW.hopName(x.plan)),
-					h('div', { class: 'soft' }, CW.threadName(x.src), ' → ', CW.threadName(x.dst)),
+					h('div', { class: 'soft' }, `submitted by ${CW.threadName(x.src)}, taken by ${CW.threadName(x.dst)}`),
 				],
 			},
 			{ title: 'key', nowrap: true, cell: x => [code(x.key), h('div', { class: 'soft' }, `argument ${x.arg}`)] },
-			{ title: 'queue', n: true, cell: x => CW.ns(x.start - x.submit) },
+			{ title: 'queued', n: true, cell: x => CW.ns(x.start - x.submit) },
 			{ title: 'work', n: true, cell: x => (x.end === null ? 'unknown' : CW.ns(x.end - x.start)) },
 			...CW.stateNames
 				.filter(s => s !== 'unknown' || CW.chains.hops(c.chain).some(x => x.unknown > 0))
@@ -319,15 +322,17 @@ CW.chains.show = function (box, id) {
 		)
 	);
 	box.replaceChildren(
-		h('h2', null, `Chain #${c.chain}`),
+		h('h2', null, CW.term('chain', 'Chain'), ` #${c.chain}`),
 		h(
 			'p',
 			null,
 			h('strong', null, CW.ns(CW.chains.total(c))),
 			CW.chains.total(c) === null ? ' (its last target did not return)' : '',
-			` from ${CW.about(c.start)} after the start. Largest part: `,
+			`, from ${CW.about(c.start)} after the start of the recording. Largest part: `,
 			h('strong', null, CW.chains.dominant(c).text),
-			` (${CW.ns(CW.chains.dominant(c).ns)}). Evidence: ${CW.chains.evidence(c)}`,
+			` (${CW.ns(CW.chains.dominant(c).ns)}). `,
+			CW.term('evidence', 'Evidence'),
+			`: ${CW.chains.evidence(c)}`,
 			c.complete ? '.' : [', ', h('span', { class: 'warn' }, 'incomplete.')]
 		),
 		h('div', { style: { maxWidth: '900px' } }, CW.mix(p, true)),
@@ -336,11 +341,11 @@ CW.chains.show = function (box, id) {
 			{ class: 'bar' },
 			buttons,
 			h('span', { class: 'grow' }),
-			h('button', { type: 'button', title: '[', onclick: () => step(-1) }, '↑ before'),
-			h('button', { type: 'button', title: ']', onclick: () => step(1) }, '↓ after')
+			h('button', { type: 'button', title: 'the chain above in the table ([)', onclick: () => step(-1) }, '↑ previous'),
+			h('button', { type: 'button', title: 'the chain below in the table (])', onclick: () => step(1) }, '↓ next')
 		),
 		area,
-		h('h3', null, 'Handoffs of this chain'),
+		h('h3', null, CW.term('hop', 'Hops'), ' of this chain'),
 		h('div', { class: 'panel' }, CW.chains.hopTable(c))
 	);
 	self.step = step;

@@ -125,7 +125,7 @@ CW.shortStates = function (view) {
 };
 
 /*
- * Draws states into a lane: those of two pixels and more where they are, shorter ones at work two pixels
+ * Draws states into a lane: those of two pixels and more where they are, shorter ones of its work two pixels
  * wide, what else is shorter in columns.
  */
 CW.drawStates = function (g, lane, view, y, height) {

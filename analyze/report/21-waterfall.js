@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The selected chain on one true time axis: a lane a thread, with what it had to do for this chain (queue,
- * work), the states it really was in, and the calls it made for others. 22-details.js says what is clicked.
+ * The selected chain on one true time axis: a lane a thread, with its work for this chain, the states it really
+ * was in and the calls it made for others; between the lanes of who submits and who takes one of the queue, as
+ * a queued task is in no thread. 22-details.js says what is clicked.
  */
 'use strict';
 
-CW.lane = { label: 4, phase: 20, phaseH: 14, state: 38, stateH: 17, call: 58, callH: 7, height: 70 };
+CW.lane = { label: 4, phase: 20, phaseH: 14, state: 38, stateH: 17, call: 58, callH: 7, height: 70, queueHeight: 40 };
 
 /* A call that belongs to no chain is drawn as a chain of one hop without a queue, which has a name. */
 CW.callAsChain = call => ({
@@ -29,18 +30,25 @@ CW.callAsChain = call => ({
 CW.hopsOf = c => (Array.isArray(c.hops) ? c.hops : CW.chains.hops(c.chain));
 CW.target = hop => hop.name ?? CW.index('plan', 'plan_hop').get(hop.plan)?.target ?? 'unknown';
 
-/* Threads of a chain in the order in which they appear, then those that ended its waits. */
+/*
+ * Threads of a chain in the order in which they appear, each with what it does there, and the queues between
+ * them; then the threads that woke those. What is queued is drawn in its own lane, but kept with its taker, too.
+ */
 CW.lanesOf = function (c) {
 	const hops = CW.hopsOf(c),
 		lanes = [],
-		add = (utid, role) => {
+		add = utid => {
 			let lane = lanes.find(l => l.utid === utid);
-			if (!lane) lanes.push((lane = { utid, role, segments: [], queues: [] }));
+			if (!lane) lanes.push((lane = { utid, does: [], segments: [], queues: [] }));
 			return lane;
 		};
 	for (const x of hops) {
-		if (!x.name) add(x.src, `calls ${CW.index('plan', 'plan_hop').get(x.plan)?.source}`);
-		const lane = add(x.dst, `runs ${CW.target(x)}`);
+		if (!x.name) {
+			add(x.src).does.push(`submits hop ${x.plan}`);
+			lanes.push({ utid: undefined, hop: x, does: [], segments: [], queues: [{ lo: x.submit, hi: x.start, hop: x }] });
+		}
+		const lane = add(x.dst);
+		lane.does.push(x.name ? `runs ${CW.target(x)}` : `takes hop ${x.plan}`);
 		if (!x.name) lane.queues.push({ lo: x.submit, hi: x.start, hop: x });
 		lane.segments.push({ lo: x.start, hi: x.end ?? x.start, hop: x });
 	}
@@ -52,8 +60,25 @@ CW.lanesOf = function (c) {
 				if (w && w.utid !== null && CW.thread(w.utid)?.traced && !lanes.some(l => l.utid === w.utid))
 					ended.set(w.utid, (ended.get(w.utid) ?? 0) + s.dur);
 			}
-	for (const [utid] of [...ended].sort((a, b) => b[1] - a[1]).slice(0, 4)) add(utid, 'ended a wait');
+	for (const [utid] of [...ended].sort((a, b) => b[1] - a[1]).slice(0, 4)) add(utid).wakes = true;
 	return lanes;
+};
+
+CW.laneName = function (lane) {
+	if (lane.hop) {
+		const p = CW.index('plan', 'plan_hop').get(lane.hop.plan);
+		return [
+			h('i', { class: 'c-queue' }),
+			h('b', null, `queue of hop ${lane.hop.plan}`),
+			h('div', { class: 'soft' }, `${p?.source} → ${p?.target}`),
+		];
+	}
+	const t = CW.thread(lane.utid);
+	return [
+		h('b', null, CW.threadName(lane.utid)),
+		h('div', null, lane.wakes ? 'wakes a thread above' : lane.does.join(', ')),
+		t?.process && t.tid !== t.pid ? h('div', { class: 'soft' }, `process ${t.process} ${t.pid ?? ''}`) : null,
+	];
 };
 
 /* Ticks at 1, 2 or 5 times a power of ten. */
@@ -134,15 +159,14 @@ CW.waterfallDraw = function (w) {
 			el.thing = thing;
 			bars.append(el);
 		};
-		for (const q of lane.queues) {
+		for (const q of lane.hop ? lane.queues : []) {
 			box(q.lo, q.hi, L.phase, L.phaseH, 'queue-bar', { kind: 'queue', hop: q.hop, lane });
 			wishes.push({
 				lo: q.lo,
 				hi: q.hi,
 				rank: 2,
-				soft: true,
-				text: `${q.hop.i} queue ${CW.about(q.hi - q.lo)}`,
-				short: '',
+				text: `queued ${CW.about(q.hi - q.lo)}, not yet taken`,
+				short: `queued ${CW.about(q.hi - q.lo)}`,
 			});
 		}
 		for (const s of lane.segments) {
@@ -151,8 +175,8 @@ CW.waterfallDraw = function (w) {
 				lo: s.lo,
 				hi: s.hi,
 				rank: 1,
-				text: `${s.hop.name ? '' : s.hop.i + ' '}${CW.target(s.hop)} ${s.hop.end === null ? '' : CW.about(s.hi - s.lo)}`,
-				short: s.hop.name ? '' : String(s.hop.i),
+				text: `${CW.target(s.hop)} ${s.hop.end === null ? '' : CW.about(s.hi - s.lo)}`,
+				short: s.hop.name ? '' : `hop ${s.hop.plan}`,
 			});
 		}
 		const own = new Set(lane.segments.map(s => s.hop.dst_slice));
@@ -162,7 +186,7 @@ CW.waterfallDraw = function (w) {
 				box(call.ts, call.ts + (call.dur ?? 0), L.call, L.callH, 'other-call', { kind: 'call', call, lane });
 				lastCall = view.x(call.ts + (call.dur ?? 0));
 			}
-		larger += CW.drawStates(bars, lane, view, top + L.state, L.stateH);
+		if (!lane.hop) larger += CW.drawStates(bars, lane, view, top + L.state, L.stateH);
 		CW.drawLabels(
 			labels,
 			wishes.filter(x => x.text),
@@ -171,19 +195,21 @@ CW.waterfallDraw = function (w) {
 		);
 	});
 	CW.waterfallArrows(w, arrows, view);
+	/* On paper of another width all of it is scaled to that. */
+	CW.set(w.svg, { viewBox: `0 0 ${view.width} ${parseFloat(w.svg.style.height)}`, preserveAspectRatio: 'none' });
 	w.svg.replaceChildren(w.defs, grid, bars, arrows, labels);
 	w.note.textContent = larger
-		? `${CW.num(larger)} phases shorter than two pixels are drawn two pixels wide; zoom in to see them in true size.`
-		: 'Every phase is drawn in true size.';
+		? `${CW.num(larger)} bars shorter than two pixels are drawn larger, two pixels wide; zoom in to see them in true size.`
+		: 'Every bar is drawn in true size.';
 };
 
-/* The longest waits of a chain that one of its threads ended. */
+/* The longest times blocked in a chain that one of its threads ended. */
 CW.wakesOf = function (lanes) {
 	const wakes = [];
-	for (const lane of lanes)
+	for (const lane of lanes.filter(l => !l.hop))
 		for (const seg of [...lane.segments, ...lane.queues]) {
 			const within = CW.states(lane.utid, seg.lo, seg.hi).filter(s => s.state === 'blocked');
-			/* Of the waits before the work only the last led to it. */
+			/* Of those before the work only the last led to it. */
 			for (const s of lane.queues.includes(seg) ? within.slice(-1) : within) {
 				const from = CW.wakerOf(s);
 				if (
@@ -218,18 +244,17 @@ CW.waterfallArrows = function (w, g, view) {
 		for (const part of el.children) part.thing = thing;
 		g.append(el);
 	};
-	for (const x of CW.hopsOf(w.c))
-		if (x.src !== x.dst) {
-			const down = top(x.dst) > top(x.src);
-			draw(
-				x.submit,
-				top(x.src) + (down ? L.state + L.stateH : L.phase),
-				top(x.dst) + (down ? L.phase : L.phase + L.phaseH),
-				'arrow',
-				'head',
-				{ kind: 'queue', hop: x }
-			);
-		}
+	w.lanes.forEach((lane, i) => {
+		if (!lane.hop) return;
+		const x = lane.hop,
+			y = w.tops[i] + L.phase,
+			thing = { kind: 'queue', hop: x };
+		/* From who submits into the queue, and out of it to who takes. */
+		const into = w.tops[i] > top(x.src);
+		draw(x.submit, top(x.src) + (into ? L.state + L.stateH : L.state), into ? y : y + L.phaseH, 'arrow', 'head', thing);
+		const out = top(x.dst) > w.tops[i];
+		draw(x.start, out ? y + L.phaseH : y, top(x.dst) + (out ? L.phase : L.phase + L.phaseH), 'arrow', 'head', thing);
+	});
 	for (const k of w.wakes) {
 		const down = top(k.lane.utid) > top(k.from);
 		draw(
@@ -347,17 +372,12 @@ CW.waterfall = function (root, c) {
 	const names = h(
 		'div',
 		{ class: 'lane-names' },
-		h('div', { class: 'axis-name' }, 'after it began'),
+		h('div', { class: 'axis-name' }, c.hops?.length && Array.isArray(c.hops) ? 'time since the call' : 'time since its first submission'),
 		w.lanes.map(l =>
 			h(
 				'div',
-				{ class: 'lane-name', style: { minHeight: CW.lane.height + 'px' } },
-				h('b', null, CW.threadName(l.utid)),
-				h(
-					'div',
-					{ class: 'soft' },
-					`${l.role}; process ${CW.thread(l.utid)?.process ?? ''} ${CW.thread(l.utid)?.pid ?? ''}`
-				)
+				{ class: 'lane-name', style: { minHeight: (l.hop ? CW.lane.queueHeight : CW.lane.height) + 'px' } },
+				CW.laneName(l)
 			)
 		)
 	);
@@ -386,19 +406,25 @@ CW.waterfall = function (root, c) {
 			h(
 				'span',
 				{ class: 'soft' },
-				'Ctrl and wheel or pinch zooms, drag moves, a double click fills the view with a phase, a click tells all about it.'
+				'Ctrl and wheel or pinch zooms, drag moves, a double click fills the view with a bar, a click tells all about it.'
 			)
 		),
-		CW.legend(),
+		w.note,
+		CW.legend(w.lanes.some(l => l.hop) ? undefined : CW.stateNames),
 		h(
 			'div',
 			{ class: 'legend' },
-			h('span', null, 'solid arrow: handoff'),
-			h('span', null, 'dashed arrow: wake-up'),
-			h('span', null, 'pale: not for this chain'),
-			h('span', null, 'thin grey bars: other calls of probed functions')
+			h(
+				'span',
+				null,
+				h('i', { class: 'work-key' }),
+				w.lanes.some(l => l.hop) ? [h('b', null, CW.label.work), ' ', CW.meaning.work] : [h('b', null, 'call'), ' from entry to return']
+			),
+			w.lanes.some(l => l.hop) ? h('span', null, h('b', null, 'solid arrow'), ' submitted; taken') : null,
+			h('span', null, h('b', null, 'dashed arrow'), ' wakes'),
+			h('span', null, h('b', null, 'pale'), ' not for this ', w.lanes.some(l => l.hop) ? 'chain' : 'call'),
+			h('span', null, h('i', { class: 'call-key' }), h('b', null, 'thin grey bar'), ' another call of a recorded function')
 		),
-		w.note,
 		w.details
 	);
 	names.style.height = 'auto';

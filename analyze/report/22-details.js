@@ -45,14 +45,14 @@ CW.reasonOf = function (s) {
 CW.thingName = function (t, w) {
 	const hop = t.hop,
 		p = hop && !hop.name ? CW.index('plan', 'plan_hop').get(hop.plan) : null;
-	if (t.kind === 'queue') return `hop ${hop.i}: queue ${CW.ns(hop.start - hop.submit)} between ${p?.source} and ${p?.target}`;
+	if (t.kind === 'queue') return `hop ${hop.plan}: queued ${CW.ns(hop.start - hop.submit)} between ${p?.source} and ${p?.target}`;
 	if (t.kind === 'work') {
 		const took = hop.end === null ? 'for an unknown time' : CW.ns(hop.end - hop.start);
-		return `${hop.name ? '' : `hop ${hop.i}: `}${CW.target(hop)} works ${took}`;
+		return hop.name ? `call of ${hop.name}, ${took}` : `hop ${hop.plan}: work of ${CW.target(hop)}, ${took}`;
 	}
 	if (t.kind === 'call') return `another call of ${CW.probeName(t.call.probe)}: ${CW.ns(t.call.dur)}`;
-	if (t.kind === 'many') return `${CW.num(t.n)} phases, zoom in to see them`;
-	if (t.kind === 'wake') return 'wake-up';
+	if (t.kind === 'many') return `${CW.num(t.n)} states, zoom in to see them`;
+	if (t.kind === 'wake') return `wakes ${CW.threadName(t.s.utid)}`;
 	return `${CW.label[t.s.state]} ${CW.ns(t.s.dur)}`;
 };
 
@@ -61,7 +61,7 @@ CW.thingBrief = function (t, w) {
 	if (t.kind === 'state' || t.kind === 'wake') {
 		facts.push(
 			['thread', CW.threadName(t.s.utid)],
-			['from', `${CW.ns(t.s.ts - w.c.start)} after it began`],
+			['from', CW.ns(t.s.ts - w.c.start)],
 			['why', CW.reasonOf(t.s)],
 			['woken by', CW.wakerText(t.s)]
 		);
@@ -72,8 +72,8 @@ CW.thingBrief = function (t, w) {
 	} else if (t.hop) {
 		facts.push(
 			['key', t.hop.key],
-			['from', CW.threadName(t.hop.src)],
-			['to', CW.threadName(t.hop.dst)],
+			['submitted by', CW.threadName(t.hop.src)],
+			['taken by', CW.threadName(t.hop.dst)],
 			['evidence', t.hop.evidence]
 		);
 	}
@@ -100,12 +100,13 @@ CW.stateDetails = function (s, w, lane) {
 			'div',
 			{ class: 'details' },
 			CW.facts([
-				['from', `${CW.ns(s.ts - w.c.start)} after it began (${CW.ns(s.ts)} after the start)`],
+				['from', `${CW.ns(s.ts - w.c.start)} (${CW.ns(s.ts)} after the start of the recording)`],
 				['to', CW.ns(s.ts + s.dur - w.c.start)],
 				[
 					'in',
 					seg
-						? `${seg.hop.name ?? `hop ${seg.hop.i}`}, ${CW.ns(inside)} of its work (${CW.pct(inside / (seg.hi - seg.lo))})`
+						? `${seg.hop.name ? 'the call' : 'work'} of ${CW.target(seg.hop)}${seg.hop.name ? '' : ` (hop ${seg.hop.plan})`}: ` +
+							`${CW.ns(inside)}, ${CW.pct(inside / (seg.hi - seg.lo))} of it`
 						: 'nothing of this',
 				],
 				['why', CW.reasonOf(s)],
@@ -113,12 +114,12 @@ CW.stateDetails = function (s, w, lane) {
 				['woken by', CW.wakerText(s)],
 				['CPU', s.cpu],
 			]),
-			s.state === 'blocked' ? h('div', null, h('h4', null, 'It slept in'), CW.stack(place?.user ?? null)) : null,
+			s.state === 'blocked' ? h('div', null, h('h4', null, 'It was blocked in'), CW.stack(place?.user ?? null)) : null,
 			s.state === 'blocked' && waker && waker.stack !== null && !waker.irq
-				? h('div', null, h('h4', null, 'Its waker was in'), CW.stack(waker.stack))
+				? h('div', null, h('h4', null, 'The waker was in'), CW.stack(waker.stack))
 				: null,
 			s.state === 'blocked' && place?.kernel !== null && place
-				? h('div', null, h('h4', null, 'In the kernel'), CW.stack(place.kernel))
+				? h('div', null, h('h4', null, 'Blocked in the kernel in'), CW.stack(place.kernel))
 				: null
 		)
 	);
@@ -130,14 +131,14 @@ CW.hopDetails = function (t) {
 	const pairs =
 		t.kind === 'queue'
 			? [
-					['waited', CW.ns(x.start - x.submit)],
+					['queued', CW.ns(x.start - x.submit)],
 					['key', code(x.key)],
-					['handed over by', `${p.source} in ${CW.threadName(x.src)}`],
+					['submitted by', `${p.source} in ${CW.threadName(x.src)}`],
 					['taken by', `${p.target} in ${CW.threadName(x.dst)}`],
 					['evidence', `${x.evidence}${x.candidates > 1 ? `, ${x.candidates} candidates` : ''}`],
 				]
 			: [
-					['worked', x.end === null ? 'unknown' : CW.ns(x.end - x.start)],
+					[x.name ? 'took' : 'work', x.end === null ? 'unknown' : CW.ns(x.end - x.start)],
 					...CW.stateNames.map(s => [
 						CW.label[s],
 						x[s] === null || (s === 'unknown' && !x[s])
@@ -166,7 +167,7 @@ CW.showThing = function (w, t) {
 	else w.details.replaceChildren(CW.thingBrief(t, w));
 };
 
-/* What is told before anything is clicked: the longest wait at work, else the longest phase. */
+/* What is told before anything is clicked: the longest time queued or in one state. */
 CW.longestThing = function (w) {
 	let best = null,
 		most = -1;

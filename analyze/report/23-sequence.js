@@ -4,7 +4,7 @@
 
 CW.sequence = function (root, c) {
 	const hops = CW.chains.hops(c.chain),
-		lanes = CW.lanesOf(c).filter(l => l.role !== 'ended a wait'),
+		lanes = CW.lanesOf(c).filter(l => !l.hop && !l.wakes),
 		n = lanes.length;
 	const middle = utid => ((lanes.findIndex(l => l.utid === utid) + 0.5) / n) * 100;
 	const line = (x1, y1, x2, y2, cls) => svg('line', { x1, y1, x2, y2, class: cls, 'vector-effect': 'non-scaling-stroke' });
@@ -35,13 +35,13 @@ CW.sequence = function (root, c) {
 			h(
 				'div',
 				{ class: 'seq-text' },
-				h('b', null, `${x.i} `),
+				h('b', null, `hop ${x.plan} `),
 				code(p.source),
-				' hands over ',
+				' submits ',
 				code(x.key),
-				' to ',
-				code(p.target),
-				h('div', null, 'in the queue for ', h('strong', null, CW.ns(x.start - x.submit)))
+				' in ',
+				CW.threadName(x.src),
+				h('div', null, 'queued for ', h('strong', null, CW.ns(x.start - x.submit)))
 			)
 		);
 		const states = CW.states(x.dst, x.start, x.end ?? x.start),
@@ -67,10 +67,10 @@ CW.sequence = function (root, c) {
 				'div',
 				{ class: 'seq-text' },
 				code(p.target),
-				' works for ',
-				h('strong', null, x.end === null ? 'an unknown time' : CW.ns(x.end - x.start)),
-				' in ',
+				' takes it in ',
 				CW.threadName(x.dst),
+				': work for ',
+				h('strong', null, x.end === null ? 'an unknown time' : CW.ns(x.end - x.start)),
 				x.oncpu === null ? null : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: x[s] }))),
 				h(
 					'div',
@@ -92,13 +92,13 @@ CW.sequence = function (root, c) {
 		h(
 			'div',
 			{ class: 'panel sequence', id: 'sequence' },
-			h('div', { class: 'seq-time soft' }, 'after its begin'),
+			h('div', { class: 'seq-time soft' }, 'since its first submission'),
 			h(
 				'div',
 				{ class: 'seq-names' },
-				lanes.map(l => h('div', null, CW.threadName(l.utid)))
+				lanes.map(l => h('div', null, CW.threadName(l.utid), h('div', { class: 'soft' }, l.does.join(', '))))
 			),
-			h('div', { class: 'soft' }, 'in order; lengths are not to scale'),
+			h('div', { class: 'seq-text soft' }, 'in the order of time; lengths are not to scale'),
 			rows
 		),
 		CW.legend()

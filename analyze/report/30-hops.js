@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tab Hops: how long each hop waits and works, how its queue grew, how busy its threads were. */
+/* Tab Hops: how long tasks are queued and worked on, how each queue grew, how busy its threads were. */
 'use strict';
 
 CW.hops = {};
 
-CW.hops.histogram = function (rows, cls, n) {
+/* Ticks of a logarithmic axis that are round: 1, 2 and 5 times powers of ten, or the powers alone. */
+CW.hops.logTicks = function (lo, hi) {
+	const out = [];
+	for (let power = 10 ** Math.floor(Math.log10(Math.max(1, lo))); power <= hi; power *= 10)
+		for (const m of hi / lo > 300 ? [1] : [1, 2, 5]) if (m * power >= lo && m * power <= hi) out.push(m * power);
+	return out;
+};
+
+/* what: what is counted. Bins are a quarter of an octave wide, so the axis is logarithmic. */
+CW.hops.histogram = function (rows, cls, n, what = 'samples') {
 	if (!rows.length) return h('p', { class: 'soft' }, 'no sample');
 	const sorted = rows.slice().sort((a, b) => a.lo - b.lo),
 		ratio = 2 ** 0.25,
@@ -21,25 +30,42 @@ CW.hops.histogram = function (rows, cls, n) {
 		if (i % 2) bars.unshift({ lo: Math.round(bars[0].lo / ratio), n: 0 });
 		else bars.push({ lo: Math.round(bars.at(-1).lo * ratio), n: 0 });
 	const most = Math.max(...bars.map(b => b.n)),
-		last = bars.at(-1).lo * ratio;
+		first = Math.max(1, bars[0].lo),
+		last = bars.at(-1).lo * ratio,
+		fullest = bars.find(b => b.n === most);
+	/* Where a time lies along the axis: bins are equally wide, gaps that were cut make the ends only right. */
+	const place = t => {
+		let i = bars.length - 1;
+		while (i > 0 && bars[i].lo > t) i--;
+		return (100 * (i + Math.min(1, Math.log(t / Math.max(1, bars[i].lo)) / Math.log(ratio)))) / bars.length;
+	};
+	let right = -9;
+	const ticks = CW.hops.logTicks(first, last).filter(t => {
+		const at = place(t),
+			fits = at - right >= 15 && at >= 6 && at <= 92;
+		if (fits) right = at;
+		return fits;
+	});
 	return h(
 		'div',
-		null,
+		{ class: 'histogram' },
+		h('div', { class: 'soft' }, `${CW.num(n)} ${what}; the tallest bar is ${CW.num(most)}, ${CW.about(fullest.lo)} to ${CW.about(fullest.lo * ratio)}`),
 		h(
 			'div',
-			{ class: 'hist', role: 'img', 'aria-label': `${n} samples between ${CW.about(bars[0].lo)} and ${CW.about(last)}` },
+			{ class: 'hist', role: 'img', 'aria-label': `${n} ${what} between ${CW.about(bars[0].lo)} and ${CW.about(last)}` },
 			bars.map(b =>
 				CW.tip(h('i', { class: 'c-' + cls, style: { height: b.n ? Math.max(2, (100 * b.n) / most) + '%' : '0' } }), () =>
-					h('div', null, `${CW.num(b.n)} from ${CW.about(b.lo)} to ${CW.about(b.lo * ratio)}`)
+					h('div', null, `${CW.num(b.n)} of ${CW.num(n)} took ${CW.about(b.lo)} to ${CW.about(b.lo * ratio)}`)
 				)
 			)
 		),
 		h(
 			'div',
-			{ class: 'hist-axis' },
-			h('span', null, CW.about(bars[0].lo)),
-			h('span', null, `${CW.num(n)} samples, four bins an octave`),
-			h('span', null, CW.about(last))
+			{ class: 'hist-ticks' },
+			ticks.map(t => {
+				const [div, unit] = CW.unit(t);
+				return h('span', { style: { left: place(t) + '%' } }, `${+(t / div).toFixed(3)} ${unit}`);
+			})
 		)
 	);
 };
@@ -51,7 +77,7 @@ CW.hops.latency = function (plan) {
 		null,
 		CW.table(
 			[
-				{ title: '', cell: r => (r.part === 'queue' ? 'in the queue' : 'work') },
+				{ title: '', cell: r => CW.label[r.part] },
 				{ title: 'n', n: true, cell: r => CW.num(r.n) },
 				{ title: 'average', n: true, cell: r => CW.ns(r.avg) },
 				{ title: 'P50', n: true, cell: r => CW.ns(r.p50) },
@@ -62,7 +88,7 @@ CW.hops.latency = function (plan) {
 			rows,
 			{ class: 'latency' }
 		),
-		rows.some(r => r.n < 100) ? h('p', { class: 'soft' }, 'P95 is shown from 20 samples on, P99 from 100.') : null,
+		rows.some(r => r.n < 100) ? h('p', { class: 'soft' }, 'P95 is shown from 20 samples on, P99 from 100: of fewer they are hidden.') : null,
 		h(
 			'div',
 			{ class: 'columns' },
@@ -70,11 +96,12 @@ CW.hops.latency = function (plan) {
 				h(
 					'div',
 					null,
-					h('h4', null, part === 'queue' ? 'Time in the queue' : 'Time at work'),
+					h('h4', null, part === 'queue' ? 'Time queued' : 'Time of work'),
 					CW.hops.histogram(
 						CW.rows('histogram').filter(r => r.plan_hop === plan && r.part === part),
 						part === 'queue' ? 'queue' : 'work',
-						rows.find(r => r.part === part)?.n ?? 0
+						rows.find(r => r.part === part)?.n ?? 0,
+						'tasks'
 					)
 				)
 			)
@@ -88,9 +115,9 @@ CW.hops.overTime = function (plan) {
 		SLOTS = 241,
 		end = CW.rows('clock')[0].end;
 	const lines = [
-		{ key: 'pending', title: 'waiting', cls: 'queue', after: 'pending_after' },
-		{ key: 'active', title: 'at work', cls: 'work', after: 'active_after' },
-		{ key: 'done', title: 'completed a second', cls: 'unknown' },
+		{ key: 'pending', title: 'tasks queued', cls: 'queue', after: 'pending_after' },
+		{ key: 'active', title: 'threads working', cls: 'work', after: 'active_after' },
+		{ key: 'done', title: 'tasks completed a second', cls: 'unknown' },
 	];
 	const width = 1180,
 		height = 78,
@@ -136,7 +163,15 @@ CW.hops.overTime = function (plan) {
 				h('div', { class: 'plot' }, el)
 			);
 		})
-		.concat(h('div', { class: 'hist-axis' }, h('span', null, 'start'), h('span', null, CW.ns(end))));
+		.concat(
+			h(
+				'div',
+				{ class: 'hist-axis' },
+				h('span', null, 'start of the recording'),
+				[0.25, 0.5, 0.75].map(x => h('span', null, CW.about(x * end))),
+				h('span', null, CW.about(end))
+			)
+		);
 };
 
 CW.hops.diagnosis = function (plan) {
@@ -145,15 +180,16 @@ CW.hops.diagnosis = function (plan) {
 	if (!d) return null;
 	const waits = c ? Math.max(1, c.queue / c.n) : 1,
 		works = c ? Math.max(1, c.work / Math.max(1, c.ended)) : 1;
+	const recording = CW.pct(d.saturated_ns / (d.end_ts - d.ts));
 	const said = {
 		backlog:
-			'the queue grows: what waits in the last third is more than the threads, and half as much again as in the first third',
-		saturation:
-			'every thread that ever worked here was busy while something waited, ' +
-			`for ${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording`,
-		'lock contention': `${CW.pct(d.futex_ratio)} of the work is waiting for locks`,
-		none: 'no backlog, no saturation, no lock contention',
+			`the queue grows: ${d.early_pending?.toFixed(1)} tasks queued on average in the first third of the submissions, ` +
+			`${d.late_pending?.toFixed(1)} in the last`,
+		saturation: `for ${recording} of the recording all its ${d.worker_count} threads were working and more tasks were queued`,
+		'lock contention': `for ${CW.pct(d.futex_ratio)} of the work its threads are blocked on locks`,
+		none: 'the queue does not grow, its threads are not all working for long, and locks cost little',
 	};
+	const full = CW.overview.full(plan);
 	return h(
 		'div',
 		null,
@@ -168,26 +204,27 @@ CW.hops.diagnosis = function (plan) {
 				.join('; '),
 			'.'
 		),
+		full ? h('p', { class: 'full' }, full) : null,
 		c
 			? h(
 					'p',
 					{ class: c.ended < 20 ? 'soft' : null },
 					c.ended < 20
-						? `Queue against work is not judged with ${c.ended} completed samples: 20 are needed.`
+						? `Queued against work is not judged with ${c.ended} completed samples: 20 are needed.`
 						: waits > works
-							? `A task waits ${(waits / works).toFixed(1)} times as long as it is worked on: ` +
-								'more threads or less work here would shorten it.'
-							: `A task is worked on ${(works / waits).toFixed(1)} times as long as it waits: ` +
-								'its own time counts, not the queue.'
+							? `A task is queued ${(waits / works).toFixed(1)} times as long as it is worked on: ` +
+								'more threads or less work a task would shorten it.'
+							: `A task is worked on ${(works / waits).toFixed(1)} times as long as it is queued: ` +
+								'its work counts, not the queue.'
 				)
 			: null,
 		CW.facts([
-			['submitted', `${CW.num(d.submitted)} (${d.submit_rate.toFixed(1)}/s)`],
-			['started', CW.num(d.started)],
-			['completed', `${CW.num(d.completed)} (${d.complete_rate.toFixed(1)}/s)`],
-			['waiting', `${CW.num(d.pending)} at the end, ${CW.num(d.peak_pending)} at most`],
-			['at work', `${CW.num(d.active)} at the end, ${CW.num(d.peak_active)} at most, ${CW.num(d.worker_count)} threads`],
-			['lock waits', `${CW.num(d.futex_waits)}, ${CW.ns(d.futex_wait_ns)}`],
+			['submitted', `${CW.num(d.submitted)} (${d.submit_rate.toFixed(1)} a second)`],
+			['taken', CW.num(d.started)],
+			['completed', `${CW.num(d.completed)} (${d.complete_rate.toFixed(1)} a second)`],
+			['queued at once', `${CW.num(d.peak_pending)} at most, ${CW.num(d.pending)} at the end`],
+			['working at once', `${CW.num(d.peak_active)} of ${CW.num(d.worker_count)} threads at most, ${CW.num(d.active)} at the end`],
+			['blocked on locks', `${CW.num(d.futex_waits)} times, ${CW.about(d.futex_wait_ns)} in all, within work`],
 			[
 				'in doubt',
 				[
@@ -195,7 +232,7 @@ CW.hops.diagnosis = function (plan) {
 					['superseded', d.superseded],
 					['expired', d.expired],
 					['targets without submission', d.unmatched_targets],
-					['no handoff', d.no_handoff],
+					['next hop not submitted', d.no_handoff],
 					['records lost', d.dropped],
 				]
 					.filter(x => x[1])
@@ -211,9 +248,9 @@ CW.hops.workers = function (plan) {
 		end = CW.rows('clock')[0].end;
 	return CW.table(
 		[
-			{ title: 'thread', cell: r => CW.threadName(r.utid), sort: r => CW.threadName(r.utid) },
-			{ title: 'tasks', n: true, cell: r => CW.num(r.started), sort: r => r.started },
-			{ title: 'at work', n: true, cell: r => CW.ns(r.work), sort: r => r.work },
+			{ title: 'thread', wide: true, cell: r => CW.threadCell(r.utid), sort: r => CW.threadName(r.utid) },
+			{ title: 'tasks taken', n: true, cell: r => CW.num(r.started), sort: r => r.started },
+			{ title: 'work', n: true, cell: r => CW.ns(r.work), sort: r => r.work },
 			{ title: 'of the recording', n: true, cell: r => CW.pct(r.work / end), sort: r => r.work },
 			{
 				title: '',
@@ -224,27 +261,29 @@ CW.hops.workers = function (plan) {
 						h('i', { class: 'c-work', style: { width: (100 * r.work) / end + '%' } })
 					),
 			},
-			{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
+			{ title: 'longest task', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
 		],
 		rows.slice(0, 200)
 	);
 };
 
-CW.hops.reasons = (rows, limit = 12) =>
+/* of: what the shares are of. */
+CW.hops.reasons = (rows, of, limit = 12) =>
 	CW.table(
 		[
-			{ title: 'share', n: true, cell: r => CW.pct(r.share) },
+			{ title: `of ${of}`, n: true, cell: r => CW.pct(r.share) },
 			{ title: 'time', n: true, cell: r => CW.ns(r.ns), sort: r => r.ns },
 			{ title: 'times', n: true, cell: r => CW.num(r.count), sort: r => r.count },
 			{
-				title: 'class',
+				title: 'kind',
 				nowrap: true,
 				cell: r => [h('i', { class: 'dot c-' + CW.classColour(r.class) }), r.class],
 				sort: r => r.class,
 			},
-			{ title: 'what', cell: r => code(r.reason), sort: r => r.reason },
+			{ title: 'what', wide: true, cell: r => code(r.reason), sort: r => r.reason },
 			{
-				title: 'ended by',
+				title: 'woken by',
+				wide: rows.some(r => r.other_utid !== null),
 				cell: r =>
 					r.class === 'run queue' || r.class === 'preempted' || r.other_utid === null
 						? ''
@@ -266,6 +305,7 @@ CW.tab({
 	when: () => CW.count('plan') > 0,
 	render(root) {
 		const plans = CW.rows('plan');
+		root.append(h('p', { class: 'soft' }, 'A ', CW.term('hop'), ` is ${CW.meaning.hop}.`));
 		if (plans.length > 2)
 			root.append(
 				h(
@@ -287,15 +327,18 @@ CW.tab({
 				h(
 					'section',
 					{ class: 'panel', id: 'hop-' + p.plan_hop },
-					h('h2', null, `${p.plan_hop} `, code(CW.hopName(p.plan_hop))),
+					h('h2', null, `Hop ${p.plan_hop} `, code(CW.hopName(p.plan_hop))),
 					CW.hops.diagnosis(p.plan_hop),
 					h('h3', null, 'Latency of the chosen chains'),
 					CW.hops.latency(p.plan_hop),
-					h('h3', null, 'Queue, threads at work and throughput over the whole recording'),
+					h('h3', null, 'Tasks queued, threads working and throughput over the whole recording'),
 					CW.hops.overTime(p.plan_hop),
-					h('h3', null, 'Where the work goes'),
-					CW.hops.reasons(CW.rows('hop_reason').filter(r => r.plan_hop === p.plan_hop)),
-					h('h3', null, 'Threads'),
+					h('h3', null, 'Where the time of its work goes'),
+					CW.hops.reasons(
+						CW.rows('hop_reason').filter(r => r.plan_hop === p.plan_hop),
+						'the work'
+					),
+					h('h3', null, 'Threads that take its tasks'),
 					CW.hops.workers(p.plan_hop)
 				)
 			);

@@ -36,7 +36,7 @@ INSERT OR IGNORE INTO used_stack(stack_id)
 SELECT user FROM place UNION SELECT kernel FROM place
 UNION SELECT w.stack_id FROM shown_off o JOIN waker w USING(waker_id)
 UNION SELECT stack_id FROM top_offcpu UNION SELECT kernel_stack_id FROM top_offcpu
-UNION SELECT stack_id FROM top_call_stack UNION SELECT stack_id FROM top_waker
+UNION SELECT stack_id FROM top_call_stack UNION SELECT stack_id FROM top_waker UNION SELECT stack_id FROM top_thread_stack
 UNION SELECT s.stack_id FROM picked_call k JOIN slice s USING(slice_id)
 UNION SELECT s.stack_id FROM picked k JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id)
 	JOIN slice s ON s.slice_id IN (e.src_slice, e.dst_slice);
@@ -202,6 +202,9 @@ SELECT * FROM (SELECT probe_id AS probe, CASE WHEN ret IS NOT NULL THEN printf('
 CREATE TEMP VIEW page_waker_stack AS
 SELECT t.class, t.reason, t.utid, t.ns, t.n, (SELECT stack FROM used_stack u WHERE u.stack_id = t.stack_id) AS stack
 FROM top_waker t;
+CREATE TEMP VIEW page_thread_block AS
+SELECT t.utid, t.class, t.reason, t.ns, t.n, (SELECT stack FROM used_stack u WHERE u.stack_id = t.stack_id) AS stack
+FROM top_thread_stack t;
 CREATE TEMP VIEW page_call_stack AS
 SELECT c.probe_id AS probe, c.n, c.ns, (SELECT stack FROM used_stack u WHERE u.stack_id = c.stack_id) AS stack
 FROM top_call_stack c;

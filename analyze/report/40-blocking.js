@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tab Blocking: what threads waited for, who ended it, who ran instead, and under which stacks. */
+/* Tab Blocking: on what threads were blocked, who woke them, who ran instead, and under which stacks. */
 'use strict';
 
 CW.blocking = { scope: '' };
 
-CW.blocking.others = function (rows, title) {
+CW.blocking.others = function (rows, title, kinds) {
 	const all = [...CW.group(rows, r => r.utid)].map(([utid, rs]) => ({
 		utid,
 		ns: rs.reduce((s, r) => s + r.ns, 0),
@@ -20,12 +20,16 @@ CW.blocking.others = function (rows, title) {
 					[
 						{
 							title: 'thread',
-							cell: r => [CW.threadName(r.utid), h('div', { class: 'soft' }, CW.thread(r.utid)?.process ?? '')],
+							wide: true,
+							cell: r => {
+								const t = CW.thread(r.utid);
+								return t?.traced ? CW.threadCell(r.utid) : [CW.threadName(r.utid), h('div', { class: 'soft' }, `process ${t?.process ?? 'unknown'}`)];
+							},
 							sort: r => CW.threadName(r.utid),
 						},
 						{ title: 'time', n: true, cell: r => CW.ns(r.ns), sort: r => r.ns },
 						{ title: 'times', n: true, cell: r => CW.num(r.n), sort: r => r.n },
-						{ title: 'of', cell: r => r.classes },
+						{ title: kinds, cell: r => r.classes },
 					],
 					all.sort((a, b) => b.ns - a.ns).slice(0, 15)
 				)
@@ -44,7 +48,8 @@ CW.tab({
 			...CW.rows('plan').map(p => ['hop ' + p.plan_hop, `work of hop ${p.plan_hop} ${CW.hopName(p.plan_hop)}`]),
 			...CW.rows('function').map(f => ['call ' + f.probe, `calls of ${CW.probeName(f.probe)}`]),
 		];
-		const body = h('div');
+		const body = h('div'),
+			shareOf = { hop: 'the work', call: 'its calls' };
 		const draw = () => {
 			const [kind, id] = CW.blocking.scope.split(' ');
 			const stacks = CW.rows('offcpu').filter(o =>
@@ -61,11 +66,11 @@ CW.tab({
 						? CW.rows('function_reason').filter(r => r.probe_id === Number(id))
 						: CW.rows('wait_reason');
 			body.replaceChildren(
-				h('section', { class: 'panel' }, h('h3', null, 'Top reasons'), CW.hops.reasons(reasons, 20)),
+				h('section', { class: 'panel' }, h('h3', null, 'Top reasons'), CW.hops.reasons(reasons, shareOf[kind] ?? 'all time off CPU', 20)),
 				h(
 					'section',
 					{ class: 'panel' },
-					h('h3', null, 'Time asleep, by stack'),
+					h('h3', null, 'Time blocked, by stack'),
 					CW.flame(
 						stacks
 							.filter(s => s.stack !== null)
@@ -87,7 +92,7 @@ CW.tab({
 				h(
 					'label',
 					null,
-					'Of',
+					'Threads, hop or function',
 					h(
 						'select',
 						{
@@ -101,17 +106,29 @@ CW.tab({
 					)
 				)
 			),
+			h(
+				'p',
+				{ class: 'soft' },
+				h('b', null, CW.label.blocked),
+				`: ${CW.meaning.blocked}. `,
+				h('b', null, CW.label.runq),
+				`: ${CW.meaning.runq}. `,
+				h('b', null, CW.label.preempted),
+				`: ${CW.meaning.preempted}. Over the whole recording.`
+			),
 			body,
 			h(
 				'div',
 				{ class: 'columns' },
 				CW.blocking.others(
 					CW.rows('other').filter(o => o.class !== 'run queue' && o.class !== 'preempted'),
-					'Who ended waits of traced threads'
+					'Who woke blocked threads',
+					'blocked on'
 				),
 				CW.blocking.others(
 					CW.rows('other').filter(o => o.class === 'run queue' || o.class === 'preempted'),
-					'Who ran while traced threads waited for a CPU'
+					'Who ran while threads were ready to run',
+					'they were'
 				)
 			)
 		);

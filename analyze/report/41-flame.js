@@ -20,7 +20,7 @@ CW.flameTree = function (stacks) {
 	return root;
 };
 
-/* The same name always has the same hue; warm ones, as the time is spent waiting or called. */
+/* The same name always has the same hue; warm ones, as the time is spent blocked or called. */
 CW.flameColour = function (name) {
 	let x = 7;
 	for (let i = 0; i < name.length; i++) x = (x * 31 + name.charCodeAt(i)) >>> 0;
@@ -117,6 +117,7 @@ CW.flame = function (stacks, show) {
 				{ title: 'times', n: true, cell: s => CW.num(s.n), sort: s => s.n },
 				{
 					title: 'stack, innermost first',
+					wide: true,
 					cell: s => code([s.leaf, ...s.frames.slice().reverse()].filter(Boolean).join(' ← ')),
 				},
 			],

@@ -4,18 +4,37 @@
 
 CW.functions = { open: null };
 
-CW.functions.returns = function (probe) {
-	const rows = CW.rows('return').filter(r => r.probe === probe && (r.ret !== null || r.no_return !== 'not probed'));
-	return rows.length
-		? CW.table(
-				[
-					{ title: 'returned', cell: r => (r.ret !== null ? code(r.ret) : `no return: ${r.no_return}`) },
-					{ title: 'calls', n: true, cell: r => CW.num(r.n), sort: r => r.n },
-					{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
-				],
-				rows
-			)
-		: h('p', { class: 'soft' }, 'Its returns were not recorded.');
+/* In full where few values came back, else folded away: pointers and times differ each time. */
+CW.functions.returns = function (f) {
+	const rows = CW.rows('return').filter(r => r.probe === f.probe && (r.ret !== null || r.no_return !== 'not probed'));
+	if (!rows.length) return h('p', { class: 'soft' }, 'Its returns were not recorded.');
+	const table = CW.table(
+			[
+				{ title: 'returned', cell: r => (r.ret !== null ? code(r.ret) : `no return: ${r.no_return}`) },
+				{ title: 'calls', n: true, cell: r => CW.num(r.n), sort: r => r.n },
+				{ title: 'longest', n: true, cell: r => CW.ns(r.longest), sort: r => r.longest },
+			],
+			rows,
+			{ class: 'narrow' }
+		),
+		values = rows.filter(r => r.ret !== null),
+		none = rows.filter(r => r.ret === null).reduce((n, r) => n + r.n, 0);
+	if (values.length <= 5) return table;
+	return h(
+		'details',
+		null,
+		h(
+			'summary',
+			null,
+			values[0].n === 1
+				? 'a different value each time'
+				: rows.length < 20
+					? `${values.length} values; ${values[0].ret} ${CW.num(values[0].n)} times`
+					: `many values; most often ${values[0].ret}, ${CW.num(values[0].n)} times`,
+			none ? `; ${CW.num(none)} calls without a return` : ''
+		),
+		table
+	);
 };
 
 CW.functions.calls = function (probe, chosen) {
@@ -32,7 +51,7 @@ CW.functions.calls = function (probe, chosen) {
 				'div',
 				{ class: 'details' },
 				CW.facts([
-					['began', `${CW.ns(c.ts)} after the start, ${CW.wall(c.ts)}`],
+					['begins', `${CW.ns(c.ts)} after the start of the recording, ${CW.wall(c.ts)}`],
 					['took', CW.ns(c.dur)],
 					...CW.stateNames.map(s => [CW.label[s], c[s] === null ? null : CW.ns(c[s])]),
 					['returned', code(c.ret ?? c.no_return ?? '')],
@@ -58,14 +77,14 @@ CW.functions.calls = function (probe, chosen) {
 		CW.table(
 			[
 				{ title: 'call', cell: c => h('button', { type: 'button', onclick: () => show(c) }, '#' + c.slice) },
-				{ title: 'began', n: true, cell: c => CW.about(c.ts), sort: c => c.ts },
+				{ title: 'begins at', n: true, cell: c => CW.about(c.ts), sort: c => c.ts },
 				{ title: 'took', n: true, cell: c => CW.ns(c.dur), sort: c => c.dur },
 				{
 					title: 'where',
 					cell: c =>
 						c.oncpu === null ? '' : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: c[s] }))),
 				},
-				{ title: 'thread', cell: c => CW.threadName(c.utid), sort: c => CW.threadName(c.utid) },
+				{ title: 'thread', wide: true, cell: c => CW.threadName(c.utid), sort: c => CW.threadName(c.utid) },
 				{ title: 'returned', cell: c => code(c.ret ?? c.no_return ?? '') },
 			],
 			rows.slice(0, 25)
@@ -97,10 +116,10 @@ CW.tab({
 				h(
 					'section',
 					{ class: 'panel' },
-					histogram.length ? [h('h3', null, 'Durations'), CW.hops.histogram(histogram, 'work', f.n)] : null,
-					reasons.length ? [h('h3', null, 'Where the time goes'), CW.hops.reasons(reasons)] : null,
+					histogram.length ? [h('h3', null, 'Durations'), CW.hops.histogram(histogram, 'work', f.n, 'calls that returned')] : null,
+					reasons.length ? [h('h3', null, 'Where the time of its calls goes'), CW.hops.reasons(reasons, 'its calls')] : null,
 					h('h3', null, 'Return values'),
-					CW.functions.returns(probe),
+					CW.functions.returns(f),
 					CW.functions.calls(probe, chosen)
 				),
 				h(
@@ -123,11 +142,12 @@ CW.tab({
 			h(
 				'section',
 				{ class: 'panel' },
-				h('p', { class: 'soft' }, 'Over the whole capture. Time in a nested call of a probed function counts for both.'),
+				h('p', { class: 'soft' }, 'Over the whole recording. Time in a nested call of another recorded function counts for both.'),
 				CW.table(
 					[
 						{
 							title: 'function',
+							wide: true,
 							cell: r =>
 								h(
 									'button',
@@ -140,8 +160,8 @@ CW.tab({
 						{ title: 'time', n: true, cell: r => CW.ns(r.sum), sort: r => r.sum },
 						{ title: 'average', n: true, cell: r => CW.ns(r.avg), sort: r => r.avg },
 						{ title: 'P50', n: true, cell: r => CW.ns(r.p50), sort: r => r.p50 },
-						{ title: 'P95', n: true, cell: r => CW.percentile(r.p95, r.n, 20), sort: r => r.p95 },
-						{ title: 'P99', n: true, cell: r => CW.percentile(r.p99, r.n, 100), sort: r => r.p99 },
+						{ title: 'P95', n: true, cell: r => (r.n ? CW.percentile(r.p95, r.n, 20) : '–'), sort: r => r.p95 },
+						{ title: 'P99', n: true, cell: r => (r.n ? CW.percentile(r.p99, r.n, 100) : '–'), sort: r => r.p99 },
 						{ title: 'maximum', n: true, cell: r => CW.ns(r.max), sort: r => r.max },
 						{
 							title: 'where',

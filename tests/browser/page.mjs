@@ -33,6 +33,16 @@ const ready = () => page.waitForFunction(() => document.documentElement.dataset.
 const shot = async name => shots && page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
 const settle = () => page.evaluate(() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r))));
 
+// One word for each thing: none of these is used beside it. Names of targets may be anything.
+async function checkWords(where) {
+	check(`${where}: words for which there is another`, await page.evaluate(() => {
+		const main = document.getElementById('main').cloneNode(true);
+		for (const e of main.querySelectorAll('code, .stack, .flame, pre'))
+			e.remove();
+		return main.textContent.match(/at work|asleep|slept|waiting|waited|waits|in the queue|handed over|handoff|ended by|\b(undefined|null|NaN)\b/gi);
+	}), null);
+}
+
 // Nothing is wider than the window, and no name is cut where names are promised whole.
 async function checkLayout(where) {
 	check(`${where}: wider than the window`, await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth)), 0);
@@ -46,9 +56,21 @@ async function checkLayout(where) {
 				if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2)
 					bad.push(`${text} over ${other}`);
 		});
-		for (const e of document.querySelectorAll('.lane-name, .seq-text, .seq-names div, ol.stack li, dl.facts dd, #answer p'))
-			if (e.scrollWidth > e.clientWidth + 1)
+		for (const e of document.querySelectorAll('.lane-name, .seq-text, .seq-names div, ol.stack li, dl.facts dd, #answer p, .legend span, .card, .hist-ticks, h2, h3'))
+			if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline')
 				bad.push(`cut: ${e.textContent.slice(0, 60)}`);
+		/* What cannot be scrolled to must be within the window. */
+		for (const e of document.querySelectorAll('main *')) {
+			const box = e.getBoundingClientRect();
+			if (box.right > innerWidth + 1 && !e.closest('.scroll, .vtable, svg'))
+				bad.push(`outside: ${e.tagName} ${e.textContent.slice(0, 60)}`);
+		}
+		const ticks = [...document.querySelectorAll('.hist-ticks span')].map(e => [e, e.getBoundingClientRect()]);
+		ticks.forEach(([e, a], i) => {
+			const [other, b] = ticks[i + 1] ?? [null, null];
+			if (other && other.parentElement === e.parentElement && b.left < a.right)
+				bad.push(`${other.textContent} over ${e.textContent}`);
+		});
 		return bad.slice(0, 5);
 	}), []);
 }
@@ -80,10 +102,25 @@ for (const theme of ['light', 'dark']) {
 		check(`${where}: has something to show`, (await page.innerText('#main')).trim().length > 40, true);
 		await checkLayout(where);
 		await axe(where);
+		if (theme === 'light')
+			await checkWords(where);
 		await shot(`${tab}-${theme}`);
 	}
 }
 await page.keyboard.press('t');
+
+// Narrow windows, opened by a link to each tab.
+for (const width of [1024, 800, 400]) {
+	await page.setViewportSize({ width, height: 800 });
+	for (const tab of tabs) {
+		await page.evaluate(t => { location.hash = `#/${t.slice(4)}`; }, tab);
+		await settle();
+		check(`${tab}, ${width} wide: the link opened it`, await page.getAttribute('#' + tab, 'aria-selected'), 'true');
+		await checkLayout(`${tab}, ${width} wide`);
+		await shot(`${tab}-${width}`);
+	}
+}
+await page.setViewportSize({ width: 1280, height: 900 });
 
 // Numbers are those of SQL.
 await page.goto(url('#/overview'));
@@ -96,6 +133,13 @@ const cards = await page.$$eval('.card b', all => all.map(e => e.textContent));
 check('average and maximum as they are written', [cards[2], cards.at(-1)], await page.evaluate(t => [CW.ns(t.avg), CW.ns(t.max)], truth.total));
 check('P95 below 20 samples and P99 below 100 are hidden', [truth.total.n < 20 ? /n < 20/.test(cards[4]) : /s$/.test(cards[4]),
 	truth.total.n < 100 ? /n < 100/.test(cards[5]) : /s$/.test(cards[5])], [true, true]);
+if (truth.chain) {
+	check('chain and hop are explained where they are first read', /Chain: .*Hop: /.test(await page.innerText('#define')), true);
+	check('hops are all there, and by how many threads', await page.$$eval('#main h3:has-text("average chain") ~ div .soft', all =>
+		all.filter(e => /^ queued .* work .* by \d+ threads?$/.test(e.textContent)).length), truth.chain.hops.length);
+}
+const legend = await page.$$eval('.legend span', all => all.map(e => e.textContent));
+check('the legend explains each of its words', [legend.length > 0 || !truth.chain, legend.filter(t => t.split(' ').length < 3).length], [true, 0]);
 for (const word of words)
 	check(`the answer names ${word}`, (await page.innerText('#answer')).includes(word), true);
 
@@ -121,7 +165,7 @@ if (truth.call) {
 	check('they fill the call', (await statesOf(truth.call)).reduce((s, x) => s + x[1] - x[0], 0), truth.call.hi - truth.call.lo);
 	check('drawn states of a call lie where their times are', await drawn(), []);
 	await page.locator('rect[data-state=blocked][data-in="1"]').first().click();
-	check('a click tells where it slept and who woke it', /It slept in[^]*Its waker was in/.test(await page.innerText('#details')), true);
+	check('a click tells where it was blocked and who woke it', /It was blocked in[^]*The waker was in/.test(await page.innerText('#details')), true);
 	await checkLayout('a call');
 	await axe('a call');
 	await shot('call-light');
@@ -136,6 +180,31 @@ if (truth.chain) {
 		&& CW.chains.parts(c).reduce((s, p) => s + p.ns, 0) !== c.end - c.start).length), 0);
 
 	check('drawn states lie where their times are', await drawn(), []);
+	// What is queued is in a lane of its own, between those of who submits and who takes, and nowhere else.
+	check('each queue is drawn in its own lane, to the pixel', await page.evaluate(hops => {
+		const w = CW.waterfall.current, v = w.scale, bars = [...document.querySelectorAll('.lane-plot rect[data-kind=queue]')];
+		const bad = bars.length === hops.length ? [] : [`${bars.length} bars of ${hops.length} queues`];
+		for (const hop of hops) {
+			const lane = w.lanes.findIndex(l => l.hop?.i === hop.i), bar = bars.find(b => b.thing.hop.i === hop.i);
+			const x = v.x(hop.submit), wide = Math.max(2, v.x(hop.lo) - x), y = bar.y.baseVal.value;
+			if (Math.abs(bar.x.baseVal.value - x) > 0.01 || Math.abs(bar.width.baseVal.value - wide) > 0.01)
+				bad.push(`hop ${hop.i} is drawn at ${bar.x.baseVal.value}, not ${x}`);
+			if (y < w.tops[lane] || y + bar.height.baseVal.value > w.tops[lane] + w.heights[lane])
+				bad.push(`hop ${hop.i} is outside its lane`);
+			if (!/^queue of hop/.test(document.querySelectorAll('.lane-name')[lane].textContent))
+				bad.push(`lane ${lane} has no name`);
+			if (w.lanes[lane - 1].utid !== bar.thing.hop.src || !w.lanes.slice(lane).some(l => l.utid === bar.thing.hop.dst))
+				bad.push(`hop ${hop.i} is not between its threads`);
+		}
+		return bad;
+	}, truth.chain.hops), []);
+	check('each thread says what it does in the chain', await page.$$eval('.lane-name', all =>
+		all.filter(e => !/queue of hop \d|(submits|takes) hop \d|wakes a thread/.test(e.textContent)).length), 0);
+	check('what is drawn larger is said, and is two pixels wide', await page.evaluate(() => {
+		const larger = [...document.querySelectorAll('.lane-plot rect[data-larger]')],
+			said = document.getElementById('drawn-larger').textContent;
+		return [larger.every(r => r.width.baseVal.value === 2), larger.length === 0 || /^[\d,]+ bars shorter .* drawn larger/.test(said)];
+	}), [true, true]);
 	for (const hop of truth.chain.hops) {
 		check(`states of hop ${hop.i}`, await statesOf(hop), hop.states);
 		check(`states of hop ${hop.i} fill its work`, (await statesOf(hop)).reduce((s, x) => s + x[1] - x[0], 0), hop.hi - hop.lo);
@@ -172,7 +241,7 @@ if (truth.chain) {
 	check('dragging to the left moves on', (await page.evaluate(() => CW.waterfall.current.view.lo)) > lo, true);
 	await page.evaluate(() => CW.waterfallAll(CW.waterfall.current));
 	await page.locator('rect[data-state=blocked][data-in="1"]').first().click();
-	check('a click on a blocked state tells where it slept', /It slept in/.test(await page.innerText('#details')), true);
+	check('a click on a blocked state tells where it was blocked', /It was blocked in/.test(await page.innerText('#details')), true);
 	await page.keyboard.press(']');
 	await settle();
 	check('] opens the next chain', (await page.innerText('#chain h2')) !== `Chain #${truth.chain.id}`, true);
@@ -182,6 +251,21 @@ if (truth.chain) {
 	await axe('sequence');
 	await shot('sequence-light');
 	await page.click('[data-view=waterfall]');
+
+	// By keys alone: to a bar, its details, and the search.
+	await page.focus('#waterfall');
+	await page.keyboard.press('Tab');
+	check('Tab goes to a bar, which says what it is', /^hop \d+: /.test(await page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? '')), true);
+	const bar2 = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+	await page.keyboard.press('Enter');
+	check('Enter tells all about it', (await page.innerText('#details h4')) === bar2, true);
+	await page.keyboard.press('/');
+	check('/ goes to the search', await page.evaluate(() => document.activeElement.id), 'filter-text');
+	await page.goto(url('#/chains/999999'));
+	await settle();
+	check('a chain that is not here is said', /not in this file/.test(await page.innerText('#chain')), true);
+	await page.goto(url(`#/chains/${truth.chain.id}`));
+	await settle();
 
 	// Sorting and filters.
 	const count = async () => (await page.innerText('#chain-count')).split(' ')[0].replaceAll(',', '');
@@ -193,7 +277,38 @@ if (truth.chain) {
 	await page.fill('#filter-least', '');
 	await page.click('.vtable th button >> text=total');
 	check('sorted up, the fastest is first', await page.innerText('.vtable tr.row td'), `#${truth.chain.fastest}`);
+
+	// Hops: what is withheld of few samples, and how often submitting itself was blocked.
+	await page.click('#tab-hops');
+	await settle();
+	check('percentiles of few samples are hidden, of enough shown', await page.$$eval('table.latency tbody tr', all => all.map(tr => {
+		const cells = [...tr.cells].map(c => c.textContent), n = Number(cells[1].replaceAll(',', ''));
+		return /n < 20/.test(cells[4]) === n < 20 && /n < 100/.test(cells[5]) === n < 100;
+	}).includes(false)), false);
+	const judged = await page.$$eval('section[id^=hop-]', all => all.map(e => [e.id, e.innerText]));
+	for (const [id, text] of judged) {
+		const hop = Number(id.slice(4)), ended = await page.evaluate(p => CW.rows('composition').find(c => c.plan_hop === p)?.ended, hop);
+		check(`${id}: queued against work is judged from 20 samples on`, /is not judged/.test(text), ended < 20);
+		const blocked = /itself was blocked ([\d,]+) times/.exec(text);
+		if (blocked)
+			check(`${id}: how often submitting was blocked`, Number(blocked[1].replaceAll(',', '')), truth.submit_blocked[hop]);
+	}
 }
+
+// Threads: what each is for, and what it does at a moment.
+await page.click('#tab-threads');
+await settle();
+const roles = await page.$$eval('#main tbody tr', all => all.map(tr => [tr.cells[0].firstChild.textContent.split(' ').at(-1), tr.cells[0].children[0].textContent]));
+check('roles of the threads', Object.fromEntries(roles.filter(r => r[1])), truth.roles);
+await page.locator('canvas.strip').first().hover();
+check('a strip tells the state it is pointed at', /state/.test(await page.innerText('#tip')), true);
+await page.keyboard.press('?');
+check('? explains words and keys', /blocked[^]*run queue[^]*preempted[^]*zoom the time axis/.test(await page.innerText('#keys')), true);
+await page.keyboard.press('Escape');
+check('Escape closes it', await page.evaluate(() => document.getElementById('keys').open), false);
+await page.keyboard.press('1');
+await settle();
+check('1 opens the first tab', await page.getAttribute('#' + tabs[0], 'aria-selected'), 'true');
 
 for (const tab of tabs.filter(t => t === 'tab-blocking' || t === 'tab-functions')) {
 	await page.click('#' + tab);
@@ -220,6 +335,14 @@ await page.emulateMedia({ media: 'print' });
 await page.click('#tab-overview').catch(() => null);
 await settle();
 check('printable: the bar of tools is gone', await page.evaluate(() => getComputedStyle(document.querySelector('.tools')).display), 'none');
+await page.evaluate(() => CW.theme('dark'));
+check('printable: paper is light', await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
+if (truth.chain) {
+	await page.click('#tab-chains');
+	await settle();
+	check('printable: no blank in place of rows that are scrolled away', await page.evaluate(() =>
+		[...document.querySelectorAll('tr.space')].reduce((s, e) => s + e.getBoundingClientRect().height, 0)), 0);
+}
 check('what the console said', said, []);
 await browser.close();
 console.log(`${checks} checks, ${faults} faults`);

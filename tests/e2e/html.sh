@@ -29,16 +29,30 @@ hostile() { # FROM TO
 		UPDATE capture_info SET value = (SELECT group_concat(name, ' ') FROM evil) WHERE key IN ('cmdline', 'host', 'end_text');"
 }
 
+# Start a browser on a report; they run beside each other.
 browser() { # NAME WORDS that the answer must have
 	local name=$1
 	shift
-	[ -z "$modules" ] || CHROMIUM=$chromium node "$here/browser/page.mjs" "$modules" "$tmp/$name.html" "$tmp/$name.json" \
-		"${SHOTS:+$SHOTS/$name}" "$@" >"$tmp/$name.browser" 2>&1 || fail "$name: $(cat "$tmp/$name.browser")"
-	[ -z "$modules" ] || note "$name: $(tail -n 1 "$tmp/$name.browser")"
+	[ -n "$modules" ] || return
+	CHROMIUM=$chromium node "$here/browser/page.mjs" "$modules" "$tmp/$name.html" "$tmp/$name.json" \
+		"${SHOTS:+$SHOTS/$name}" "$@" >"$tmp/$name.browser" 2>&1 &
+	browsers[$name]=$!
+	pids+=($!)
+}
+
+look() { # at what the browsers of these names found
+	local name
+	for name in "$@"; do
+		[ -n "${browsers[$name]:-}" ] || continue
+		wait "${browsers[$name]}" || fail "$name: $(cat "$tmp/$name.browser")"
+		note "$name: $(tail -n 1 "$tmp/$name.browser")"
+		forget "${browsers[$name]}"
+	done
 }
 
 # The packages that drive the browser are installed once into the build folder.
 modules='' missing=''
+declare -A browsers=()
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$chromium" ]; then
 	missing="chromium is not installed"
@@ -73,13 +87,15 @@ largest=$(query pool "SELECT source || ' ' || target || ' ' || kind || ' ' || th
 	UNION ALL SELECT source, target, 'run', sum(runq_ns), 0 FROM hop GROUP BY 1, 2) ORDER BY ns DESC LIMIT 1")
 read -r source target kind threads <<<"$largest"
 if [ "$kind" = queue ]; then
-	browser pool "$source" "$target" clock_nanosleep "All $threads threads" "they can do"
+	browser pool "$source" "$target" clock_nanosleep "All $threads threads" "they can complete"
 else
 	browser pool "$target" "$kind"
 fi
 browser lock function_to_trace 'futex wait' release_shared_resource
+look pool lock
 browser complex persist_result 'futex wait' commit_storage
 browser evil
+look complex evil
 "$analyze" report "$tmp/pool.db" --format html --min-total-ms 1e6 -o "$tmp/none.html" || fail "no chain at all: report"
 [ $failures = 0 ] && [ -n "$missing" ] && skip "only the files were checked: $missing"
 finish

@@ -13,7 +13,7 @@ figures AS (SELECT json_object('n', count(*), 'avg', CAST(round(avg(ns)) AS INTE
 slowest AS (SELECT chain_id FROM chain ORDER BY total_ns DESC, chain_id LIMIT 1),
 state AS MATERIALIZED (SELECT * FROM thread_state),
 hops AS (
-	SELECT h.hop_index, h.target_utid, h.start_ts, h.end_ts,
+	SELECT h.hop_index, h.target_utid, h.submit_ts, h.start_ts, h.end_ts,
 		(SELECT json_group_array(json(x)) FROM (
 			SELECT json_array(max(s.ts, h.start_ts) - t0, min(s.ts + s.dur, h.end_ts) - t0, CASE s.state
 				WHEN 'running' THEN 'oncpu' WHEN 'runnable' THEN 'runq' ELSE s.state END) AS x
@@ -30,8 +30,23 @@ call_states AS (
 		SELECT json_array(max(s.ts, c.lo) - t0, min(s.ts + s.dur, c.hi) - t0, CASE s.state
 			WHEN 'running' THEN 'oncpu' WHEN 'runnable' THEN 'runq' ELSE s.state END) AS x
 		FROM state s, clock WHERE s.utid = c.utid AND s.ts < c.hi AND s.ts + s.dur > c.lo ORDER BY s.ts)) AS states
-	FROM calls c)
+	FROM calls c),
+-- Who takes and who submits in which hop, and how often the call that submits was itself blocked.
+submission AS (SELECT plan_hop, src_utid AS utid FROM edge WHERE kind = 'async'
+	UNION SELECT plan_hop, utid FROM unconsumed),
+does AS (SELECT utid, 0 AS place, 'takes' AS verb, plan_hop FROM (SELECT DISTINCT dst_utid AS utid, plan_hop FROM edge WHERE kind = 'async')
+	UNION ALL SELECT utid, 1, 'submits', plan_hop FROM submission),
+role AS (SELECT utid, place, verb || CASE WHEN count(*) > 1 THEN ' hops ' ELSE ' hop ' END || group_concat(plan_hop, ', ') AS words
+	FROM (SELECT * FROM does ORDER BY utid, place, plan_hop) GROUP BY utid, place),
+submit_blocked AS (
+	SELECT h.plan_hop, count(*) AS n FROM hop_count h JOIN offcpu o ON o.blocked_ns > 0 AND o.state > 0
+	WHERE o.utid IN (SELECT utid FROM submission s WHERE s.plan_hop = h.plan_hop) AND o.user_stack_id IN (
+		SELECT stack_id FROM callstack c WHERE c.function = h.source) GROUP BY 1)
 SELECT json_object(
+	'roles', (SELECT json_group_object(coalesce(t.rec_tid, t.tid), words) FROM (
+		SELECT utid, group_concat(words, '; ') AS words FROM (SELECT * FROM role ORDER BY utid, place) GROUP BY utid)
+		JOIN thread t USING(utid)),
+	'submit_blocked', (SELECT json_group_object(plan_hop, n) FROM submit_blocked),
 	'tabs', json(CASE WHEN EXISTS (SELECT 1 FROM path) THEN '["overview","chains","hops","blocking","functions","threads"]'
 		ELSE '["overview","blocking","functions","threads"]' END),
 	'total', json((SELECT j FROM figures)),
@@ -44,5 +59,5 @@ SELECT json_object(
 		'with_key', (SELECT count(DISTINCT chain_id) FROM hop WHERE key_int =
 			(SELECT key_int FROM hop JOIN slowest USING(chain_id) WHERE hop_index = 0)),
 		'above_p50', (SELECT count(*) FROM chain WHERE total_ns >= (SELECT p50 FROM figures)),
-		'hops', (SELECT json_group_array(json_object('i', hop_index, 'utid', target_utid, 'lo', start_ts - t0,
+		'hops', (SELECT json_group_array(json_object('i', hop_index, 'submit', submit_ts - t0, 'utid', target_utid, 'lo', start_ts - t0,
 			'hi', end_ts - t0, 'states', json(states))) FROM hops, clock)) END);

@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- What threads are for and what holds them up: who submits in each hop, how long submitting itself was
+-- blocked, and in which stacks each thread was blocked for the longest. Over the whole capture.
+
+CREATE TEMP TABLE page_submitter AS
+SELECT plan_hop, src_utid AS utid, count(*) AS submitted FROM queue_task WHERE first_taken GROUP BY 1, 2;
+
+-- Blocked inside the call that submits, and how much of that a thread ended that takes from this hop: so it
+-- is where a bounded queue is full.
+CREATE TEMP TABLE submit_stack AS
+SELECT DISTINCT h.plan_hop, c.stack_id FROM hop_count h JOIN callstack c ON c.function = h.source
+	JOIN stack k USING(stack_id) WHERE k.kind = 'user';
+CREATE TEMP TABLE taker AS SELECT DISTINCT plan_hop, dst_utid AS utid FROM queue_task WHERE dst_utid IS NOT NULL;
+CREATE TEMP TABLE page_submit_block AS
+SELECT x.plan_hop, count(*) AS n, sum(b.dur) AS ns, max(b.dur) AS longest,
+	coalesce(sum(b.dur) FILTER (WHERE (x.plan_hop, b.waker_utid) IN (SELECT plan_hop, utid FROM taker)), 0) AS by_taker_ns
+FROM blocked_reason b JOIN submit_stack x ON x.stack_id = b.user_stack_id
+WHERE b.dur > 0 AND (x.plan_hop, b.utid) IN (SELECT plan_hop, utid FROM page_submitter) GROUP BY x.plan_hop;
+
+CREATE TEMP TABLE top_thread_stack AS
+SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY utid ORDER BY ns DESC) AS place FROM (
+	SELECT b.utid, b.class, b.user_stack_id AS stack_id, max(b.reason) AS reason, sum(b.dur) AS ns, count(*) AS n
+	FROM blocked_reason b CROSS JOIN thread t USING(utid) WHERE t.traced AND b.dur > 0 GROUP BY 1, 2, 3))
+WHERE place <= 3;
