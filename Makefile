@@ -134,7 +134,8 @@ $(B)/asan/callweave-analyze: $(call asan_objs,$(ANALYZE_SRC) $(FORMAT_SRC))
 # Programs of tests that are no unit tests: each one file and the format library.
 TOOLS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/*.c))
 $(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(call objs,$(FORMAT_SRC))
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lzstd -lyaml
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lzstd -lyaml $(TOOL_LIBS)
+$(B)/tests/kernel_probes: TOOL_LIBS := -lbpf
 # What reads untrusted input, a harness a file. Each runs under libFuzzer (make fuzz), and under a driver
 # of ours, from the objects that there are anyway, in the suite. LINK: analyze/all.o is all but
 # main, WRAP names functions that the harness replaces.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Does this kernel let a BPF program be attached to a plain tracepoint by its name and to a kernel
- * function? One of each counts how often this process renames itself, which it does a known number
- * of times. Usage: kernel_probes TIMES. Prints a line each: KIND NAME HITS, or KIND NAME - REASON.
- * Needs nothing of the recorder.
+ * function, by a breakpoint (kprobe) and by a call in it (fentry)? One of each counts how often
+ * this process renames itself, which it does a known number of times. Usage: kernel_probes TIMES.
+ * Prints a line each: KIND NAME HITS, or KIND NAME - REASON. Needs nothing of the recorder.
  */
+#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 struct probe {
 	const char *kind, *name, *file; /* the file has the number that perf_event_open wants */
-	bool function;
+	enum bpf_prog_type type;
 	int map, fd;
 };
 
@@ -42,7 +42,7 @@ static int make_counter(void)
 }
 
 /* Adds one to the map's only value when the current process is this one. */
-static int load_counting(int map, bool function)
+static int load_counting(int map, enum bpf_prog_type type, int function)
 {
 	struct bpf_insn code[] = {
 		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid},
@@ -61,7 +61,9 @@ static int load_counting(int map, bool function)
 		{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
 	};
 	union bpf_attr a = {
-		.prog_type = function ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACEPOINT,
+		.prog_type = type,
+		.expected_attach_type = function ? BPF_TRACE_FENTRY : 0,
+		.attach_btf_id = function,
 		.insns = (uintptr_t)code,
 		.insn_cnt = sizeof(code) / sizeof(code[0]),
 		.license = (uintptr_t) "GPL",
@@ -70,7 +72,33 @@ static int load_counting(int map, bool function)
 	return bpf(BPF_PROG_LOAD, &a);
 }
 
-static const char *attach(struct probe *p)
+/* The function's number among the kernel's types; 0 when there is none. */
+static int type_of_function(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : 0;
+
+	btf__free(btf);
+	return id > 0 ? id : 0;
+}
+
+static const char *attach_fentry(struct probe *p)
+{
+	int function = type_of_function(p->name), prog;
+	union bpf_attr a = {0};
+
+	if (!function)
+		return "the kernel's BTF does not have it";
+	p->map = make_counter();
+	prog = p->map < 0 ? -1 : load_counting(p->map, p->type, function);
+	if (prog < 0)
+		return "cannot load the program";
+	a.raw_tracepoint.prog_fd = prog;
+	p->fd = bpf(BPF_RAW_TRACEPOINT_OPEN, &a);
+	return p->fd < 0 ? strerror(errno) : NULL;
+}
+
+static const char *attach_perf(struct probe *p)
 {
 	struct perf_event_attr a = {.size = sizeof(a)};
 	FILE *f = fopen(p->file, "re");
@@ -82,11 +110,11 @@ static const char *attach(struct probe *p)
 	if (fscanf(f, "%u", &number) != 1)
 		number = 0;
 	fclose(f);
-	a.type = p->function ? number : PERF_TYPE_TRACEPOINT;
-	a.config = p->function ? 0 : number;
-	a.config1 = p->function ? (uintptr_t)p->name : 0;
+	a.type = p->type == BPF_PROG_TYPE_KPROBE ? number : PERF_TYPE_TRACEPOINT;
+	a.config = p->type == BPF_PROG_TYPE_KPROBE ? 0 : number;
+	a.config1 = p->type == BPF_PROG_TYPE_KPROBE ? (uintptr_t)p->name : 0;
 	p->map = make_counter();
-	prog = p->map < 0 ? -1 : load_counting(p->map, p->function);
+	prog = p->map < 0 ? -1 : load_counting(p->map, p->type, 0);
 	if (prog < 0)
 		return "cannot load the program";
 	p->fd = syscall(SYS_perf_event_open, &a, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
@@ -110,22 +138,24 @@ static uint64_t hits(const struct probe *p)
 int main(int argc, char **argv)
 {
 	struct probe probes[] = {
-		{"kprobe", FUNCTION, KPROBES, true, -1, -1},
-		{"tracepoint", TRACEPOINT, "/sys/kernel/tracing/events/" TRACEPOINT "/id", false,
-		 -1, -1},
+		{"kprobe", FUNCTION, KPROBES, BPF_PROG_TYPE_KPROBE, -1, -1},
+		{"fentry", FUNCTION, NULL, BPF_PROG_TYPE_TRACING, -1, -1},
+		{"tracepoint", TRACEPOINT, "/sys/kernel/tracing/events/" TRACEPOINT "/id",
+		 BPF_PROG_TYPE_TRACEPOINT, -1, -1},
 	};
-	const char *wrong[2];
+	enum { KINDS = sizeof(probes) / sizeof(*probes) };
+	const char *wrong[KINDS];
 	long times = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
 
 	if (times <= 0) {
 		fprintf(stderr, "usage: kernel_probes TIMES\n");
 		return 2;
 	}
-	for (int i = 0; i < 2; i++)
-		wrong[i] = attach(&probes[i]);
+	for (int i = 0; i < KINDS; i++)
+		wrong[i] = probes[i].file ? attach_perf(&probes[i]) : attach_fentry(&probes[i]);
 	for (long i = 0; i < times; i++)
 		prctl(PR_SET_NAME, "renamed");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < KINDS; i++) {
 		if (wrong[i])
 			printf("%s %s - %s\n", probes[i].kind, probes[i].name, wrong[i]);
 		else

@@ -9,7 +9,9 @@ nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 powerless=("${nobody[@]}" --inh-caps=-all --bounding-set=-all)
 
 "$record" --check >"$tmp/check" 2>&1 || fail "--check as root: $(cat "$tmp/check")"
-expect "features that root lacks" "$(grep -c ' NO$' "$tmp/check")" 0
+# What came with a later kernel than this is said to have.
+expect "features that root lacks" "$(awk 'no && !/^ *from [0-9.]+ on/ { print no }
+	{ no = / NO$/ ? $0 : "" } END { if (no) print no }' "$tmp/check")" ""
 grep -q '^Recording is possible.$' "$tmp/check" || fail "root cannot record: $(cat "$tmp/check")"
 "${powerless[@]}" "$record" --check >"$tmp/check" 2>&1
 expect "--check without capabilities" $? 1
