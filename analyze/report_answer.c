@@ -24,7 +24,7 @@ static const char parts[] =
 	"  UNION ALL SELECT plan_hop, ended, 'blocked', blocked FROM c"
 	"  UNION ALL SELECT plan_hop, ended, 'run queue', runq FROM c"
 	"  UNION ALL SELECT plan_hop, ended, 'preempted', preempted FROM c"
-	"  UNION ALL SELECT plan_hop, ended, 'at work', work FROM c WHERE oncpu IS NULL)"
+	"  UNION ALL SELECT plan_hop, ended, 'work', work FROM c WHERE oncpu IS NULL)"
 	" SELECT h.plan_hop, h.source, h.target, class, part.ns, n, 1.0 * part.ns / total.ns AS "
 	"share"
 	" FROM part JOIN hop_count h USING(plan_hop), total WHERE part.ns > 0 ORDER BY part.ns "
@@ -62,7 +62,8 @@ static const char work[] =
 	" WHERE n > 0 AND work > 0 AND ns IS NOT NULL ORDER BY ns DESC LIMIT 1";
 
 static const char hop_why[] =
-	"SELECT reason, share, others, (SELECT name FROM thread WHERE utid = other_utid)"
+	"SELECT reason, share, others, (SELECT name FROM thread WHERE utid = other_utid"
+	"  AND class NOT IN ('run queue', 'preempted'))"
 	" FROM hop_reason WHERE plan_hop = ?1 AND class <> 'on CPU' ORDER BY ns DESC LIMIT 1";
 
 /* The shown calls by function, the one that took the longest in all first. */
@@ -73,7 +74,8 @@ static const char functions[] =
 	" WHERE i.chain_id IS NULL GROUP BY p.probe_id ORDER BY sum(s.dur) DESC LIMIT 1";
 
 static const char call_why[] =
-	"SELECT reason, share, others, (SELECT name FROM thread WHERE utid = other_utid)"
+	"SELECT reason, share, others, (SELECT name FROM thread WHERE utid = other_utid"
+	"  AND class NOT IN ('run queue', 'preempted'))"
 	" FROM function_reason WHERE probe_id = ?1 AND class <> 'on CPU' ORDER BY ns DESC LIMIT 1";
 
 /* Words of a sentence, so that the line wraps between them. */
@@ -113,9 +115,9 @@ static const char *column(sqlite3_stmt *s, int i)
 /* What a thread does in a part of its work. */
 static const char *doing(const char *class)
 {
-	return !strcmp(class, "on CPU")      ? "on the CPU"
-	       : !strcmp(class, "run queue") ? "waiting for a CPU"
-	       : !strcmp(class, "queue")     ? "waiting in a queue"
+	return !strcmp(class, "on CPU")      ? "on CPU"
+	       : !strcmp(class, "run queue") ? "in the run queue"
+	       : !strcmp(class, "work")      ? "working"
 					     : class;
 }
 
@@ -128,10 +130,10 @@ static void say_reason(struct cw_text *t, sqlite3_stmt *s)
 	say(t, CW_PLAIN, "(%s: %s of the time", column(s, 0),
 	    percent(buf, sqlite3_column_double(s, 1)));
 	if (sqlite3_column_type(s, 3) != SQLITE_NULL && others > 1)
-		say(t, CW_PLAIN, ", ended by %" PRId64 " threads, for the most time by %s", others,
+		say(t, CW_PLAIN, ", woken by %" PRId64 " threads, mostly by %s", others,
 		    column(s, 3));
 	else if (sqlite3_column_type(s, 3) != SQLITE_NULL)
-		say(t, CW_PLAIN, ", ended by %s", column(s, 3));
+		say(t, CW_PLAIN, ", woken by %s", column(s, 3));
 	say(t, CW_PLAIN, ")");
 }
 
@@ -182,11 +184,11 @@ static int answer_workers(struct cw_report *r, struct cw_text *t, int64_t hop, c
 		int64_t n = sqlite3_column_int64(s, 0);
 
 		if (n == 1)
-			say(t, CW_PLAIN, "the one thread that runs %s was at work %s of the time;",
+			say(t, CW_PLAIN, "the one thread that runs %s was working %s of the time;",
 			    target, percent(p, sqlite3_column_double(s, 1)));
 		else
 			say(t, CW_PLAIN,
-			    "the %" PRId64 " threads that run %s were at work %s of the time;", n,
+			    "the %" PRId64 " threads that run %s were working %s of the time;", n,
 			    target, percent(p, sqlite3_column_double(s, 1)));
 	}
 	sqlite3_finalize(s);
@@ -225,7 +227,7 @@ static void say_part(struct cw_text *t, sqlite3_stmt *s, enum cw_style style)
 
 	percent(p, sqlite3_column_double(s, 6));
 	if (!strcmp(column(s, 3), "queue"))
-		say(t, style, "%s waiting between %s and %s", p, column(s, 1), column(s, 2));
+		say(t, style, "%s queued between %s and %s", p, column(s, 1), column(s, 2));
 	else
 		say(t, style, "%s %s %s", p, column(s, 2), doing(column(s, 3)));
 }
@@ -285,7 +287,7 @@ static int answer_calls(struct cw_report *r, struct cw_text *t, bool *first)
 		    cw_duration(avg, sqlite3_column_int64(s, 3)),
 		    cw_duration(max, sqlite3_column_int64(s, 4)));
 		if (known)
-			say(t, CW_PLAIN, "; %s of that on the CPU", percent(p, oncpu));
+			say(t, CW_PLAIN, "; %s of that on CPU", percent(p, oncpu));
 		if (known && oncpu < 0.5 &&
 		    cw_query_int(r->db, "SELECT count(*) FROM slice", 0) <= FEW_TASKS)
 			err = bound(r->db, &why, call_why, sqlite3_column_int64(s, 6));

@@ -190,7 +190,7 @@ int cw_figures_waiting(const struct cw_figures *f, int hop)
 	}
 	if (!max)
 		return 0;
-	draw(f->t, "waiting", height, (size_t)steps);
+	draw(f->t, "queued", height, (size_t)steps);
 	cw_field(f->t, CW_PLAIN, "up to %s;", cw_number(n, (int64_t)max));
 	cw_field(f->t, CW_DIM, "a column %s", cw_duration(step, span / steps));
 	cw_line_end(f->t);

@@ -9,7 +9,7 @@ const page = await browser.newPage({ viewport: { width: 1080, height: 900 }, col
 
 // From the top of the first element to the bottom of the last one.
 async function picture(name, first, last) {
-	const [a, b] = [await page.locator(first).first().boundingBox(), await page.locator(last).first().boundingBox()];
+	const [a, b] = [await page.locator(first).first().boundingBox(), await page.locator(last).boundingBox()];
 	await page.screenshot({
 		path: `${folder}/${name}.png`,
 		fullPage: true,
@@ -19,9 +19,9 @@ async function picture(name, first, last) {
 
 await page.goto(`file://${file}`);
 await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes');
-await picture('report-overview', 'header', '#main > section:nth-of-type(2)');
+await picture('report-overview', '#answer', '#main > section:nth-of-type(2)');
 await page.goto(`file://${file}#/chains`);
 await page.waitForSelector('#drawn-larger');
 await page.evaluate(() => scrollTo(0, 0));
-await picture('report-chain', '#chain h2', '#drawn-larger');
+await picture('report-chain', '#chain h2', '#chain-view > .legend >> nth=-1');
 await browser.close();
