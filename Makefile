@@ -159,8 +159,10 @@ $(B)/asan/tests/fuzz/fuzz_%.o: | $(B)/schema.inc $(B)/report.inc $(B)/export.inc
 
 BENCH_TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 $(B)/tests/bench/placement: $(call objs,$(addprefix record/,placement.c x86code.c elffile.c resolve.c debugfile.c nearest.c cxxname.c))
+$(B)/tests/bench/naming: $(call objs,$(filter-out %/main.c,$(ANALYZE_SRC)) $(FORMAT_SRC))
+$(B)/tests/bench/naming.o: | $(B)/schema.inc
 $(BENCH_TOOLS): $(B)/%: $(B)/%.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 -lelf -lz -lcapstone -liberty
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcapstone $(ANALYZE_LIBS)
 
 test-programs: all $(UNIT_TESTS) $(B)/asan/callweave-analyze $(TOOLS) $(B)/tests/bench/hits $(B)/tests/bench/empty $(addprefix $(B)/asan/fuzz/,$(FUZZ))
 
