@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "identity.h"
 #include "images.h"
+#include "loss.h"
 #include "stacks.h"
 #include "unwind_modules.h"
 
@@ -42,7 +43,7 @@ struct parts {
 struct waiting {
 	struct parts parts;
 	struct cw_maps *maps; /* of the process at that moment: it may execute another program */
-	uint64_t upid;
+	uint64_t upid, since;
 };
 
 struct cw_stacks {
@@ -165,18 +166,36 @@ static bool covered(const struct cw_unwind_process *p, const struct cw_unwound *
 	return true;
 }
 
-/* Unwind a user stack and write it; false when it is to wait, which only a patient one is. */
-static bool write_user(struct cw_trace *t, const struct parts *s, const struct cw_maps *maps,
-		       const struct cw_maps *later, uint64_t upid, bool patient)
+/*
+ * Reports of mappings were lost: when one is missing, at any time since the program began, and else
+ * while they were, since then /proc was asked.
+ */
+static void doubt(struct cw_trace *t, uint64_t ts, uint64_t since, bool whole, struct cw_unwound *u)
+{
+	if (!cw_loss_touches(t, whole ? ts : since, ts, CW_TYPE_BIT(CW_MAP)))
+		return;
+	u->complete = false;
+	u->problem = "reports of mappings were lost";
+}
+
+/*
+ * Unwind a user stack of x's process and write it; false when it is to wait, which only a patient
+ * one is.
+ */
+static bool write_user(struct cw_trace *t, const struct waiting *x, const struct cw_maps *later,
+		       bool patient)
 {
 	struct cw_stacks *st = t->stacks;
-	struct cw_unwind_process process = {st->modules, maps, later, patient};
+	const struct parts *s = &x->parts;
+	struct cw_unwind_process process = {st->modules, x->maps, later, patient};
 	struct cw_unwind_source source = cw_unwind_source_of(&process);
 	bool ready = cw_unwind_stack(&source, s->rec, s->begin, s->end, &st->out);
+	bool whole = covered(&process, &st->out);
 
-	if (patient && !(ready && covered(&process, &st->out)))
+	if (patient && !(ready && whole))
 		return false;
-	write_stack(t, s->rec, &st->out, &process, upid);
+	doubt(t, s->rec->h.ts, x->since, whole, &st->out);
+	write_stack(t, s->rec, &st->out, &process, x->upid);
 	return true;
 }
 
@@ -268,8 +287,7 @@ static void retry(struct cw_trace *t, uint64_t ts, bool others)
 			continue;
 		}
 		p = cw_proc_of(t, r->pid, r->h.ts);
-		if (!write_user(t, &x.parts, x.maps, p->upid == x.upid ? p->maps : NULL, x.upid,
-				r->h.ts > ts)) {
+		if (!write_user(t, &x, p->upid == x.upid ? p->maps : NULL, r->h.ts > ts)) {
 			st->waiting[kept++] = x;
 			continue;
 		}
@@ -280,7 +298,7 @@ static void retry(struct cw_trace *t, uint64_t ts, bool others)
 	st->nwaiting = kept;
 }
 
-static void wait_for_more(struct cw_trace *t, const struct parts *s, const struct cw_proc *p)
+static void wait_for_more(struct cw_trace *t, const struct waiting *now)
 {
 	struct cw_stacks *st = t->stacks;
 	struct waiting *x;
@@ -289,35 +307,37 @@ static void wait_for_more(struct cw_trace *t, const struct parts *s, const struc
 		retry(t, UINT64_MAX, false);
 	cw_reserve(st->waiting, st->nwaiting, st->waiting_cap);
 	x = &st->waiting[st->nwaiting++];
-	x->upid = p->upid;
-	x->maps = cw_maps_inherit(p->maps);
-	x->parts = *s;
-	x->parts.rec = copy_rec(&s->rec->h);
+	*x = *now;
+	cw_maps_inherit(x->maps);
+	x->parts.rec = copy_rec(&x->parts.rec->h);
 	st->waiting_bytes += bytes_of(&x->parts);
 }
 
 static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 {
-	struct parts s = {.rec = (struct cw_stack *)r};
+	struct waiting x = {.parts.rec = (struct cw_stack *)r};
 	struct cw_proc *p;
 
-	take_saved(t->stacks, r->id, &s);
+	take_saved(t->stacks, r->id, &x.parts);
 	if (!first_seen(t, r->id)) {
-		free(s.begin);
-		free(s.end);
+		free(x.parts.begin);
+		free(x.parts.end);
 		return;
 	}
 	if (r->flags & CW_STACK_KERNEL) {
 		write_kernel(t, r);
 	} else {
 		p = cw_proc_of(t, r->pid, r->h.ts);
-		if (!write_user(t, &s, p->maps, NULL, p->upid, true)) {
-			wait_for_more(t, &s, p);
+		x.maps = p->maps;
+		x.upid = p->upid;
+		x.since = p->image_ts;
+		if (!write_user(t, &x, NULL, true)) {
+			wait_for_more(t, &x);
 			return;
 		}
 	}
-	free(s.begin);
-	free(s.end);
+	free(x.parts.begin);
+	free(x.parts.end);
 }
 
 /*
@@ -455,7 +475,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_stacks;
 const struct cw_pass cw_pass_stacks = {
 	.name = "stacks",
-	.version = 4,
+	.version = 5,
 	.reads = "stack stack_regs module blob identity images",
 	.writes = "stack stack_frame frame module_unwind",
 	.types = CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS) | CW_TYPE_BIT(CW_MODULE) |

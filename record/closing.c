@@ -22,17 +22,20 @@ static const struct {
 	    {CW_THREAD, "threads"},
 	    {CW_FILE, "files"}};
 
-static uint64_t print_lost(const struct cw_losses *l, uint32_t kind, const char *name, bool *any)
+static void print_lost(uint64_t n, const char *name, bool *any)
 {
-	uint64_t n = cw_losses_lost(l, kind) + cw_losses_missed(l, kind);
-
 	if (n)
 		fprintf(stderr, "%s%" PRIu64 " %s", *any ? ", " : "; LOST: ", n, name);
 	*any |= n > 0;
-	return n;
 }
 
-void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_writer_stats *st)
+static uint64_t lost(const struct cw_losses *l, uint32_t kind)
+{
+	return cw_losses_lost(l, kind) + cw_losses_missed(l, kind);
+}
+
+void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_modules *m,
+		     const struct cw_writer_stats *st)
 {
 	uint64_t total = 0, n, data = st->bytes - st->payload_bytes;
 	bool any = false;
@@ -50,9 +53,10 @@ void cw_closing_line(const char *path, const struct cw_losses *l, const struct c
 	fprintf(stderr, "%s", any ? ")" : "");
 	any = false;
 	for (i = 0; i < NEVENTS; i++)
-		print_lost(l, events[i].kind, events[i].name, &any);
+		print_lost(lost(l, events[i].kind), events[i].name, &any);
 	for (i = 0; i < sizeof(refs) / sizeof(*refs); i++)
-		print_lost(l, refs[i].kind, refs[i].name, &any);
+		print_lost(lost(l, refs[i].kind), refs[i].name, &any);
+	print_lost(cw_modules_lost(m), "reports of mappings", &any);
 	if (!any)
 		fprintf(stderr, ", none lost");
 	if (cw_losses_ndetached(l))

@@ -11,7 +11,8 @@
 /* Which stacks are not whole, and what to do about it; nothing when there is nothing to say. */
 void cw_closing_stacks(const struct cw_modules *m);
 
-void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_writer_stats *st);
+void cw_closing_line(const char *path, const struct cw_losses *l, const struct cw_modules *m,
+		     const struct cw_writer_stats *st);
 
 /*
  * Functions that were never called, and files that no traced process had mapped, so that their

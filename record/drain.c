@@ -420,6 +420,8 @@ int cw_drain_rest(struct cw_drain *d, char *err)
 	}
 	rc = cw_rotate_poll(&d->rotation, UINT64_MAX, err);
 	if (!rc)
+		rc = cw_modules_drain_last(d->s.modules);
+	if (!rc)
 		rc = cw_modules_embed(d->s.modules);
 	return rc ? rc : cw_modules_embed_last(d->s.modules);
 }

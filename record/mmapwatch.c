@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +15,23 @@
 #include "clock.h"
 #include "mmapwatch.h"
 
-#define RING_BYTES \
-	(256u * 1024) /* a CPU: some thousand mappings, while the recorder is kept from running */
+/* Of a CPU: some thousand mappings, while the recorder is kept from running. */
+#define MIN_RING  (256u * 1024)
+#define MAX_RING  (1024u * 1024)
+#define ALL_RINGS (4096u * 1024) /* of many CPUs, each has less */
 /* Linux 5.12, also where older kernel headers do not name it. */
 #define MISC_MMAP_BUILD_ID (1u << 14)
 
 struct cw_mmapwatch {
 	size_t page_size;
+	size_t ring_bytes;
 	size_t n;
 	uint64_t seen_until; /* what happened until then is in sight */
 	uint64_t buf[8192];  /* one record: at most 64 KiB */
 	struct ring {
 		int fd;
 		uint32_t cpu;
+		uint64_t last_ts;                  /* of the record before the next */
 		uint64_t head;                     /* as of the last look */
 		uint64_t next_ts;                  /* of the next record; UINT64_MAX: none */
 		struct perf_event_mmap_page *page; /* the data follow it */
@@ -73,13 +78,22 @@ static int open_event(uint32_t cpu, bool build_id)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES,
+		.wakeup_watermark = MAX_RING,
 	};
 	int fd;
 
 	attr.build_id = build_id;
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+static size_t ring_bytes(uint32_t cpus)
+{
+	size_t n = MAX_RING;
+
+	while (n > MIN_RING && n * cpus > ALL_RINGS)
+		n /= 2;
+	return n;
 }
 
 static int open_ring(struct cw_mmapwatch *w, uint32_t cpu)
@@ -92,7 +106,13 @@ static int open_ring(struct cw_mmapwatch *w, uint32_t cpu)
 		fd = open_event(cpu, false); /* before 5.12 */
 	if (fd < 0)
 		return fd;
-	page = mmap(NULL, w->page_size + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = mmap(NULL, w->page_size + w->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	/* All rings have one size: that of the first. Some users may lock no more memory. */
+	if (page == MAP_FAILED && !w->n) {
+		w->ring_bytes = MIN_RING;
+		page = mmap(NULL, w->page_size + w->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    fd, 0);
+	}
 	if (page == MAP_FAILED) {
 		int rc = -errno;
 
@@ -102,6 +122,7 @@ static int open_ring(struct cw_mmapwatch *w, uint32_t cpu)
 	r->fd = fd;
 	r->cpu = cpu;
 	r->page = page;
+	r->last_ts = cw_clock_ns(CLOCK_MONOTONIC);
 	w->n++;
 	return 0;
 }
@@ -117,6 +138,7 @@ int cw_mmapwatch_new(struct cw_mmapwatch **out)
 	if (!w)
 		return -ENOMEM;
 	w->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	w->ring_bytes = ring_bytes(n);
 	for (cpu = 0; cpu < n; cpu++) {
 		rc = open_ring(w, cpu);
 		if (rc && rc != -ENODEV && rc != -ENXIO) { /* those two: the CPU is offline */
@@ -135,7 +157,7 @@ void cw_mmapwatch_free(struct cw_mmapwatch *w)
 	if (!w)
 		return;
 	for (i = 0; i < w->n; i++) {
-		munmap(w->rings[i].page, w->page_size + RING_BYTES);
+		munmap(w->rings[i].page, w->page_size + w->ring_bytes);
 		close(w->rings[i].fd);
 	}
 	free(w);
@@ -156,6 +178,18 @@ static int report_exec(const struct comm *c, uint32_t cpu,
 	struct cw_mmap_event e = {.file = {.path = "", .pid = c->pid}, .cpu = cpu, .exec = true};
 
 	if (!(c->h.misc & PERF_RECORD_MISC_COMM_EXEC) || !time_of(&c->h, &e.ts))
+		return 0;
+	return fn(arg, &e);
+}
+
+static int report_lost(const uint64_t *rec, const struct ring *r,
+		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg)
+{
+	/* The count comes behind header and id. */
+	struct cw_mmap_event e = {
+		.file.path = "", .cpu = r->cpu, .lost = rec[2], .since = r->last_ts};
+
+	if (!time_of((const void *)rec, &e.ts) || !e.lost)
 		return 0;
 	return fn(arg, &e);
 }
@@ -197,9 +231,9 @@ static void look(const struct cw_mmapwatch *w, struct ring *r)
 	if (tail >= r->head)
 		return;
 	/* Neither header nor time ever wraps: both have 8 bytes, and records multiples of that. */
-	memcpy(&h, data + tail % RING_BYTES, sizeof(h));
+	memcpy(&h, data + tail % w->ring_bytes, sizeof(h));
 	if (h.size >= sizeof(h) + sizeof(r->next_ts) && h.size % 8 == 0 && h.size <= r->head - tail)
-		memcpy(&r->next_ts, data + (tail + h.size - 8) % RING_BYTES, 8);
+		memcpy(&r->next_ts, data + (tail + h.size - 8) % w->ring_bytes, 8);
 	else
 		__atomic_store_n(&r->page->data_tail, r->head, __ATOMIC_RELEASE);
 }
@@ -239,7 +273,7 @@ static void take(struct cw_mmapwatch *w, struct ring *r)
 {
 	const char *data = (const char *)r->page + w->page_size;
 	uint64_t tail = r->page->data_tail;
-	size_t at = tail % RING_BYTES, first = RING_BYTES - at, size;
+	size_t at = tail % w->ring_bytes, first = w->ring_bytes - at, size;
 	struct perf_event_header h;
 
 	memcpy(&h, data + at, sizeof(h));
@@ -253,14 +287,12 @@ static void take(struct cw_mmapwatch *w, struct ring *r)
 }
 
 int cw_mmapwatch_drain(struct cw_mmapwatch *w, uint64_t until,
-		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg,
-		       uint64_t *lost)
+		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg)
 {
 	const struct perf_event_header *h = (const void *)w->buf;
 	struct ring *r;
 	int rc = 0;
 
-	*lost = 0;
 	if (!w->n)
 		return 0;
 	if (until > w->seen_until)
@@ -273,7 +305,8 @@ int cw_mmapwatch_drain(struct cw_mmapwatch *w, uint64_t until,
 		else if (h->type == PERF_RECORD_COMM)
 			rc = report_exec((const void *)w->buf, r->cpu, fn, arg);
 		else if (h->type == PERF_RECORD_LOST)
-			*lost += w->buf[2];
+			rc = report_lost(w->buf, r, fn, arg);
+		time_of(h, &r->last_ts);
 	}
 	return rc;
 }
@@ -286,8 +319,30 @@ bool cw_mmapwatch_crowded(const struct cw_mmapwatch *w)
 		const struct perf_event_mmap_page *page = w->rings[i].page;
 
 		if (__atomic_load_n(&page->data_head, __ATOMIC_RELAXED) - page->data_tail >
-		    RING_BYTES / 2)
+		    w->ring_bytes / 2)
 			return true;
 	}
 	return false;
+}
+
+void cw_mmapwatch_flush(struct cw_mmapwatch *w)
+{
+	cpu_set_t before, one;
+	size_t i;
+
+	if (sched_getaffinity(0, sizeof(before), &before))
+		return;
+	for (i = 0; i < w->n; i++) {
+		void *code;
+
+		CPU_ZERO(&one);
+		CPU_SET(w->rings[i].cpu, &one);
+		if (sched_setaffinity(0, sizeof(one), &one))
+			continue;
+		code = mmap(NULL, w->page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+		if (code != MAP_FAILED)
+			munmap(code, w->page_size);
+	}
+	sched_setaffinity(0, sizeof(before), &before);
 }

@@ -17,6 +17,8 @@ struct cw_mmap_event {
 	uint32_t prot;
 	uint32_t cpu;
 	bool exec; /* file.pid executes a program: what it had mapped is gone; no file, no prot */
+	/* Or: so many reports of this CPU found no room from since to ts; nothing else is set. */
+	uint64_t lost, since;
 };
 
 struct cw_mmapwatch;
@@ -28,13 +30,17 @@ void cw_mmapwatch_free(struct cw_mmapwatch *w);
 /*
  * Call fn for what came since and happened until then (ns, not ahead of now), in order of time
  * over all CPUs; its nonzero return ends it and is returned. What is younger stays where it is.
- * *lost gets the number of events that found no room.
  */
 int cw_mmapwatch_drain(struct cw_mmapwatch *w, uint64_t until,
-		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg,
-		       uint64_t *lost);
+		       int (*fn)(void *arg, const struct cw_mmap_event *e), void *arg);
 
 /* Is some CPU's room half used up? */
 bool cw_mmapwatch_crowded(const struct cw_mmapwatch *w);
+
+/*
+ * The kernel says that reports were lost with the next one: see that there is one on each CPU. At
+ * the end.
+ */
+void cw_mmapwatch_flush(struct cw_mmapwatch *w);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "clock.h"
+#include "procinfo.h"
 #include "kallsyms.h"
 #include "mmapwatch.h"
 #include "modtab.h"
@@ -21,7 +22,6 @@
 #include "snapshot.h"
 #include "wanted.h"
 
-#define MAX_ARGS  32768 /* bytes of a command line that are kept */
 #define RESCAN_NS 1000000000ull
 
 struct cw_modules {
@@ -31,6 +31,7 @@ struct cw_modules {
 	struct cw_kallsyms *ksyms;
 	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
 	struct cw_pending *pending; /* mappings of processes that are not known yet */
+	uint64_t lost;              /* reports of mappings */
 	struct cw_wanted wanted;    /* by the stacks that went by */
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
@@ -96,87 +97,6 @@ int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *
 		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;
 	cw_modtab_want(m->modtab, *module_id);
 	return 0;
-}
-
-/* ---- records of a process ---------------------------------------------------------------------
- */
-
-/* Write a record about the process when it says something new, and keep it. */
-static int put_rec(struct cw_modules *m, struct cw_rec *rec, size_t fixed, const char *tail,
-		   size_t tail_size)
-{
-	uint64_t buf[(sizeof(struct cw_process) + MAX_ARGS + 7) / 8];
-	struct cw_rec *whole = (struct cw_rec *)buf;
-	int rc;
-
-	memcpy(buf, rec, fixed);
-	memcpy((char *)buf + fixed, tail, tail_size);
-	whole->size = (uint16_t)(fixed + tail_size);
-	whole->cpu = CW_CPU_NONE;
-	whole->ts = m->ts;
-	rc = cw_proc_keep_rec(m->proc, whole);
-	return rc <= 0 ? rc : cw_writer_append(m->w, whole);
-}
-
-/* The kernel-global pid of a pid in the recorder's namespace; 0 unknown. */
-static uint32_t global_pid(struct cw_modules *m, uint32_t rec_pid)
-{
-	struct cw_proc *p = m->initial_ns ? NULL : cw_proctab_by_rec_pid(m->procs, rec_pid);
-
-	return m->initial_ns ? rec_pid : p ? p->pid : 0;
-}
-
-static int put_process(struct cw_modules *m, const struct cw_proc_info *info)
-{
-	struct cw_process rec = {
-		.h.type = CW_PROCESS,
-		.pid = m->proc->pid,
-		.ppid = global_pid(m, info->ppid),
-		.ns_pid = info->ns_pid,
-		.rec_pid = info->pid,
-		.start_boottime = info->start_boottime,
-		.pid_ns = info->pid_ns,
-		.mnt_ns = info->mnt_ns,
-		.uid = info->uid,
-		.flags = 1,
-	};
-
-	return put_rec(m, &rec.h, sizeof(rec), info->exe, strlen(info->exe));
-}
-
-static int put_args(struct cw_modules *m, uint32_t pid)
-{
-	struct cw_process_args rec = {.h.type = CW_PROCESS_ARGS, .pid = m->proc->pid};
-	char args[MAX_ARGS];
-	size_t size = cw_snapshot_args(pid, args, sizeof(args));
-
-	return size ? put_rec(m, &rec.h, sizeof(rec), args, size) : 0;
-}
-
-static int put_thread(void *arg, const struct cw_thread_info *t)
-{
-	struct cw_modules *m = arg;
-	struct cw_thread rec = {
-		.h.type = CW_THREAD,
-		.pid = m->proc->pid,
-		.tid = t->tid,
-		.ns_pid = t->ns_pid,
-		.ns_tid = t->ns_tid,
-		.start_boottime = t->start_boottime,
-		.flags = CW_THREAD_TRACED,
-	};
-
-	/* The number is another's by now. */
-	if (t->tid == m->proc->rec_pid &&
-	    !cw_snapshot_same_start(t->start_boottime, m->proc->start_boottime))
-		return -ESRCH;
-	/* Elsewhere only the main thread's kernel-global id is known; the others come from BPF. */
-	if (!m->initial_ns && m->proc->pid != m->proc->rec_pid) {
-		if (t->tid != m->proc->rec_pid)
-			return 0;
-		rec.tid = m->proc->pid;
-	}
-	return put_rec(m, &rec.h, sizeof(rec), t->comm, strlen(t->comm));
 }
 
 /* ---- mappings ---------------------------------------------------------------------------------
@@ -369,11 +289,7 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	p->mnt_ns = info.mnt_ns;
 	if (info.mnt_ns)
 		cw_modopen_hold_root(cw_modtab_opener(m->modtab), pid, info.mnt_ns);
-	rc = put_process(m, &info);
-	if (!rc)
-		rc = put_args(m, pid);
-	if (!rc)
-		rc = cw_snapshot_threads(pid, put_thread, m);
+	rc = cw_describe(m->w, m->procs, p, &info, ts);
 	if (!rc || rc == -ESRCH)
 		rc = cw_pending_replay(m->pending, pid, replay, m);
 	return rc || p->whole ? rc : read_maps(m, p);
@@ -391,12 +307,54 @@ int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid)
 	return rc;
 }
 
+static int rescan(void *arg, struct cw_proc *p)
+{
+	p->whole = false;
+	return read_maps(arg, p);
+}
+
+/* Nobody knows of which processes, but for what /proc still shows. */
+static int put_lost(struct cw_modules *m, const struct cw_mmap_event *ev)
+{
+	struct cw_lost r = {
+		.h = {.type = CW_LOST,
+		      .size = sizeof(r),
+		      .cpu = (uint16_t)ev->cpu,
+		      .ts = ev->since},
+		.kind = CW_MAP,
+		.reason = CW_LOST_RING,
+		.count = ev->lost,
+		.end_ts = ev->ts,
+	};
+	int rc;
+
+	m->lost += ev->lost;
+	cw_writer_lost(m->w, CW_MAP, ev->cpu, ev->lost);
+	rc = cw_writer_append(m->w, &r.h);
+	return rc ? rc : cw_proctab_each(m->procs, rescan, m);
+}
+
+int cw_modules_drain_last(struct cw_modules *m)
+{
+	if (m->watch)
+		cw_mmapwatch_flush(m->watch);
+	return cw_modules_drain(m);
+}
+
+uint64_t cw_modules_lost(const struct cw_modules *m)
+{
+	return m->lost;
+}
+
 /* cw_mmapwatch_drain's. */
 static int take_event(void *arg, const struct cw_mmap_event *ev)
 {
 	struct cw_modules *m = arg;
-	struct cw_proc *p = cw_proctab_by_rec_pid(m->procs, ev->file.pid);
+	struct cw_proc *p;
 
+	if (ev->lost)
+		return put_lost(m, ev);
+	p = cw_proctab_by_rec_pid(m->procs, ev->file.pid);
 	if (!p && m->initial_ns && m->keep(m->keep_arg, ev->file.pid)) {
 		int rc;
 
@@ -411,12 +369,6 @@ static int take_event(void *arg, const struct cw_mmap_event *ev)
 	return put_event(m, p, ev);
 }
 
-static int rescan(void *arg, struct cw_proc *p)
-{
-	p->whole = false;
-	return read_maps(arg, p);
-}
-
 static int rescan_stale(void *arg, struct cw_proc *p)
 {
 	return p->stale ? read_maps(arg, p) : 0;
@@ -424,15 +376,7 @@ static int rescan_stale(void *arg, struct cw_proc *p)
 
 int cw_modules_reach(struct cw_modules *m, uint64_t ts)
 {
-	uint64_t lost = 0;
-	int rc;
-
-	if (!m->watch)
-		return 0;
-	rc = cw_mmapwatch_drain(m->watch, ts, take_event, m, &lost);
-	if (!rc && lost)
-		rc = cw_proctab_each(m->procs, rescan, m);
-	return rc;
+	return m->watch ? cw_mmapwatch_drain(m->watch, ts, take_event, m) : 0;
 }
 
 int cw_modules_drain(struct cw_modules *m)

@@ -51,6 +51,10 @@ int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid)
 int cw_modules_reach(struct cw_modules *m, uint64_t ts);
 int cw_modules_drain(struct cw_modules *m);
 int cw_modules_make_room(struct cw_modules *m);
+int cw_modules_drain_last(struct cw_modules *m); /* with what was lost, at the end */
+
+/* Reports that found no room so far. Lost records say when, and /proc what is mapped since. */
+uint64_t cw_modules_lost(const struct cw_modules *m);
 
 /*
  * Call text for each executable mapping of a process (kernel-global pid) that becomes known, and

@@ -63,8 +63,7 @@ bool cw_snapshot_same_start(uint64_t a, uint64_t b)
 	return !a || !b || a == b || ((a % tick == 0 || b % tick == 0) && a / tick == b / tick);
 }
 
-/* Is the process that began then still the one with this number? */
-static bool is_it(uint32_t pid, uint64_t start_boottime)
+bool cw_snapshot_is(uint32_t pid, uint64_t start_boottime)
 {
 	uint64_t start;
 	char path[64];
@@ -149,7 +148,7 @@ int cw_snapshot_process(uint32_t pid, struct cw_proc_info *info)
 	if (len > 0)
 		cw_snapshot_clean_name(info->exe, true);
 	/* Or else some of this is of another process, which has its number now. */
-	return is_it(pid, info->start_boottime) ? 0 : -ESRCH;
+	return cw_snapshot_is(pid, info->start_boottime) ? 0 : -ESRCH;
 }
 
 size_t cw_snapshot_args(uint32_t pid, char *buf, size_t size)
@@ -281,7 +280,7 @@ int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
 	if (!maps)
 		return -ESRCH;
 	/* Open, it stays that of one process, whoever has the number later. */
-	if (start_boottime && !is_it(pid, start_boottime)) {
+	if (start_boottime && !cw_snapshot_is(pid, start_boottime)) {
 		fclose(maps);
 		return -ESRCH;
 	}

@@ -35,6 +35,9 @@ size_t cw_snapshot_args(uint32_t pid, char *buf, size_t size);
  */
 bool cw_snapshot_same_start(uint64_t a, uint64_t b);
 
+/* Is the process that began then (0: any) still the one with this number? */
+bool cw_snapshot_is(uint32_t pid, uint64_t start_boottime);
+
 /*
  * Call fn for each thread, mapping; a nonzero return ends it and is returned. -ESRCH as above. The
  * mappings are those of the process that began then (0: any), -ESRCH when its number is another's.

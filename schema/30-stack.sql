@@ -26,7 +26,8 @@ CREATE TABLE stack(
 	broken INTEGER NOT NULL,
 	-- 'frame pointers', 'unwind tables' or 'both'; NULL for a kernel stack or a single address.
 	unwound_by TEXT,
-	-- Why it is not complete; NULL when it is, or when nothing is known.
+	-- Why it is not complete; NULL when it is, or when nothing is known. 'reports of mappings were
+	-- lost': what lay at its addresses may have been another file, or is not known.
 	problem TEXT
 );
 

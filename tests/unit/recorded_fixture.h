@@ -14,6 +14,8 @@ static struct cw_writer *writer;
 static int capture_fd;
 static struct cw_rec *recs[20000];
 static size_t nrecs;
+static struct cw_lost losses[16];
+static size_t nlosses;
 
 static inline void begin(void)
 {
@@ -28,9 +30,10 @@ static inline void forget_records(void)
 {
 	while (nrecs)
 		free(recs[--nrecs]);
+	nlosses = 0;
 }
 
-/* Finish the capture and keep its REF records in recs. */
+/* Finish the capture and keep its REF records in recs, what was lost in losses. */
 static inline void end(void)
 {
 	struct cw_end rec = {.h.type = CW_END, .reason = CW_END_TARGET};
@@ -46,6 +49,8 @@ static inline void end(void)
 	close(capture_fd);
 	assert_int_equal(cw_reader_open(&reader, in_dir("capture"), err, sizeof(err)), 0);
 	while (cw_reader_next(reader, &r, &pos) == 1) {
+		if (r->type == CW_LOST && nlosses < 16)
+			memcpy(&losses[nlosses++], r, sizeof(*losses));
 		if (r->type < CW_PROCESS || r->type > CW_PROBE || nrecs == 20000)
 			continue;
 		recs[nrecs] = calloc(1, r->size + 1u); /* texts get a NUL */

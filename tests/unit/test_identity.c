@@ -321,6 +321,35 @@ static void test_mappings(void **state)
 	stream_close(&s);
 }
 
+/* Reports of mappings that were lost put stacks into doubt: those of the time, and those without.
+ */
+static void test_mappings_lost(void **state)
+{
+	static const uint64_t there[] = {0x401010}, where[] = {0x901010};
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, NULL, "x86_64");
+	put_module(&s, 1, "/lib/a");
+	put_map(&s, 50, 0x400000, 0x500000, 0, 1);
+	put_stack(&s, 100, 1, 0, 0, 1, there);
+	put_stack(&s, 101, 2, 0, 0, 1, where);
+	put_lost(&s, 200, 300, CW_MAP, 3);
+	put_stack(&s, 250, 3, 0, 0, 1, there);
+	put_stack(&s, 400, 4, 0, 0, 1, there);
+	put_stack(&s, 401, 5, 0, 0, 1, where);
+	stream_end(&s);
+	expect_text(&s,
+		    "SELECT group_concat(stack_id, ' ') FROM (SELECT * FROM stack WHERE problem = "
+		    "'reports of mappings were lost' AND NOT complete ORDER BY stack_id)",
+		    "3 5");
+	expect_text(&s,
+		    "SELECT ts || ' ' || end_ts || ' ' || kind || ' ' || reason || ' ' || count "
+		    "FROM loss",
+		    "200 300 map ring full 3");
+	stream_close(&s);
+}
+
 static void put_piece(struct stream *s, uint32_t kind, uint64_t offset, uint64_t total,
 		      const char *bytes)
 {
@@ -497,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_mappings_lost),
 		cmocka_unit_test(test_payloads),
 		cmocka_unit_test(test_payload_again),
 		cmocka_unit_test(test_file_paths),

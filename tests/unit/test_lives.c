@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: record/tracked.o record/pidset.o record/modules.o record/pending.o record/perfmap.o */
-/* LINK: record/moved.o record/modtab.o record/modopen.o record/proctab.o record/idmap.o */
+/* LINK: record/procinfo.o record/moved.o record/modtab.o record/modopen.o record/proctab.o */
+/* LINK: record/idmap.o */
 /* LINK: record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
 /* LINK: record/cxxname.o record/unplaced.o record/wanted.o */
@@ -420,6 +421,7 @@ static int in_order(void *arg, const struct cw_mmap_event *e)
 {
 	uint64_t *last = arg;
 
+	assert_int_equal(e->lost, 0);
 	assert_true(e->ts >= last[0]);
 	last[0] = e->ts;
 	last[1] += e->file.pid == (uint32_t)getpid();
@@ -429,7 +431,7 @@ static int in_order(void *arg, const struct cw_mmap_event *e)
 /* Reports come in order of time, whichever CPUs they are from, and only as far as is asked for. */
 static void test_order(void **state)
 {
-	uint64_t last[2] = {0}, half = 0, lost;
+	uint64_t last[2] = {0}, half = 0;
 	struct cw_mmapwatch *w;
 	cpu_set_t all, one;
 	int rc = cw_mmapwatch_new(&w);
@@ -453,13 +455,48 @@ static void test_order(void **state)
 			half = now();
 	}
 	sched_setaffinity(0, sizeof(all), &all);
-	assert_int_equal(cw_mmapwatch_drain(w, half, in_order, last, &lost), 0);
+	assert_int_equal(cw_mmapwatch_drain(w, half, in_order, last), 0);
 	assert_int_equal(last[1], 10 * CPU_COUNT(&all));
-	assert_int_equal(cw_mmapwatch_drain(w, now(), in_order, last, &lost), 0);
+	assert_int_equal(cw_mmapwatch_drain(w, now(), in_order, last), 0);
 	assert_int_equal(last[1], 20 * CPU_COUNT(&all));
-	assert_int_equal(lost, 0);
 	assert_false(cw_mmapwatch_crowded(w));
 	cw_mmapwatch_free(w);
+}
+
+/* Reports that find no room are a loss that is said, and what is there afterwards is looked for. */
+static void test_lost_reports(void **state)
+{
+	uint32_t pid = (uint32_t)getpid(), lost = 0;
+	uint64_t from = now(), to, end_ts = 0;
+	void *code = NULL;
+
+	(void)state;
+	start();
+	watch();
+	on_thread(pid);
+	cw_tracked_settle(tracked);
+	for (int i = 0; i < 40000; i++) {
+		if (code)
+			munmap(code, 4096);
+		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	to = now();
+	assert_int_equal(cw_modules_make_room(modules), 0);
+	assert_int_equal(cw_modules_drain_last(modules), 0);
+	lost = (uint32_t)cw_modules_lost(modules);
+	assert_true(lost > 0);
+	stop();
+	munmap(code, 4096);
+	for (size_t i = 0; i < nlosses; i++) {
+		assert_int_equal(losses[i].kind, CW_MAP);
+		assert_int_equal(losses[i].reason, CW_LOST_RING);
+		assert_true(losses[i].h.ts >= from && losses[i].h.ts < to);
+		end_ts = losses[i].end_ts;
+		lost -= (uint32_t)losses[i].count;
+	}
+	assert_int_equal(lost, 0);
+	assert_true(end_ts >= to);
+	assert_true(maps_of(pid, (uintptr_t)code) > 0);
 }
 
 static int nothing(void *arg, const struct cw_mapped_file *f, uint64_t pgoff, uint32_t prot)
@@ -487,10 +524,15 @@ static void test_snapshot_of_a_life(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parent_goes_on), cmocka_unit_test(test_fork_comes_late),
-		cmocka_unit_test(test_leaves),         cmocka_unit_test(test_one_number),
-		cmocka_unit_test(test_becomes),        cmocka_unit_test(test_number_of_another),
-		cmocka_unit_test(test_order),          cmocka_unit_test(test_snapshot_of_a_life),
+		cmocka_unit_test(test_parent_goes_on),
+		cmocka_unit_test(test_fork_comes_late),
+		cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_one_number),
+		cmocka_unit_test(test_becomes),
+		cmocka_unit_test(test_number_of_another),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_lost_reports),
+		cmocka_unit_test(test_snapshot_of_a_life),
 	};
 
 	return cmocka_run_group_tests(tests, folder_new, recorded_teardown);
