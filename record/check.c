@@ -211,16 +211,17 @@ static bool try_exec_as(struct machine *m, char *note)
 
 static bool try_kernel_names(struct machine *m, char *note)
 {
-	char line[64] = "";
 	FILE *f = fopen("/proc/kallsyms", "re");
+	bool shown = false;
+	char line[512];
 
 	(void)m;
-	if (f) {
-		if (!fgets(line, sizeof(line), f))
-			*line = 0;
+	/* The first ones are offsets of data of each CPU on x86 before 6.15, of which one is 0. */
+	while (f && !shown && fgets(line, sizeof(line), f))
+		shown = strtoull(line, NULL, 16);
+	if (f)
 		fclose(f);
-	}
-	if (strtoull(line, NULL, 16))
+	if (shown)
 		return true;
 	SAY("/proc/kallsyms shows no addresses: CAP_SYSLOG is needed (kernel.kptr_restrict is %ld)",
 	    read_number("/proc/sys/kernel/kptr_restrict"));

@@ -159,7 +159,7 @@ fi
 "$record" -p $target --duration 1 --attribution -o "$tmp/good.cwc" function_to_trace 2>"$tmp/log" ||
 	fail "cannot record: $(cat "$tmp/log")"
 : >"$tmp/empty.cwc"
-head -c 5000 /usr/share/common-licenses/GPL-2 >"$tmp/foreign.cwc"
+head -c 5000 "$here/../README.md" >"$tmp/foreign.cwc"
 head -c 40 "$tmp/good.cwc" >"$tmp/stub.cwc"
 for command in report import 'dump --validate' sql; do
 	args=()
