@@ -8,12 +8,16 @@ need_tracing
 target=$!
 pids+=($target)
 wait_for grep -q PID "$tmp/out"
-worst=0
+worst=0 late=0
 RANDOM=42
+grown() { # FILE SIZE: by events since it had that size, thousands of them
+	[ "$(stat -c %s "$1")" -gt $(($2 + 16384)) ]
+}
 for ((i = 0; i < 10; i++)); do
 	start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/k.cwc" handle_item
 	recorder=$recorder_pid
-	sleep "0.$((400 + RANDOM % 599))"
+	wait_for grown "$tmp/k.cwc" "$(stat -c %s "$tmp/k.cwc")"
+	sleep "0.$((100 + RANDOM % 599))"
 	killed=$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
@@ -25,18 +29,24 @@ for ((i = 0; i < 10; i++)); do
 	last=$(sqlite3 "$tmp/k.db" "SELECT max(ts) / 1000000 FROM slice")
 	missing=$((killed - ${last:-0}))
 	[ $missing -gt $worst ] && worst=$missing
-	# Who gets no CPU writes nothing: where many others want it, the limit says little.
-	limit_of "ms missing" 250 1000
-	at_most "kill $i: ms missing before it" "$missing" $limit
-	at_least "kill $i: calls in the file" "$(sqlite3 "$tmp/k.db" "SELECT count(*) FROM slice")" 500
+	[ $missing -le 250 ] || {
+		late=$((late + 1))
+		echo "kill $i: $missing ms missing before it"
+	}
+	limit_of "calls in a file" 500 50
+	at_least "kill $i: calls in the file" "$(sqlite3 "$tmp/k.db" "SELECT count(*) FROM slice")" $limit
 	[ -s "$tmp/import" ] || fail "kill $i: import does not say that the file ends early"
 	rm -f "$tmp/k.cwc" "$tmp/k.db"
 done
+# Who gets no CPU writes nothing: where many others want it, it is asked of half of them.
+limit_of "kills with more than 250 ms missing" 0 5
+at_most "kills with more than 250 ms missing, of 10" $late $limit
 note "at most $worst ms missing in 10 kills"
 
 # Ctrl-C closes the file.
 start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item
-sleep 0.5
+wait_for grown "$tmp/c.cwc" "$(stat -c %s "$tmp/c.cwc")"
+sleep 0.2
 kill -INT $recorder_pid
 wait $recorder_pid
 expect "exit status after Ctrl-C" $? 0
@@ -58,7 +68,7 @@ mkfifo "$tmp/pipe"
 	cat <&9 >>"$tmp/copy.cwc"
 ) &
 reader=$!
-start_recorder "$tmp/log" -o "$tmp/pipe" --async-hop submit_item,2,handle_item,1 \
+start_recorder "$tmp/log" --embed none -o "$tmp/pipe" --async-hop submit_item,2,handle_item,1 \
 	--exec "$workloads/queue_bench" handle_item -- --seconds 100 --rate 20000 --truth "$tmp/second"
 child=$(pgrep -P $recorder_pid)
 copied() { [ "$(stat -c %s "$tmp/copy.cwc")" -ge 300000 ]; }
