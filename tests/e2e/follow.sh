@@ -4,7 +4,7 @@
 # printed is what the offline report says of the same stream. FOLLOW_SECONDS sets the length.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
-seconds=${FOLLOW_SECONDS:-30}
+seconds=${FOLLOW_SECONDS:-20}
 hop=(--async-hop submit_item,2,handle_item,1 handle_item)
 
 # ---- flat memory and equality -------------------------------------------------------------------
@@ -14,27 +14,34 @@ short() {
 }
 if [ "$seconds" -gt 10 ]; then shown=short; else shown="cat"; fi
 
-mkfifo "$tmp/stream"
-("$record" -o - "${hop[@]}" --exec "$workloads/queue_bench" -- --rate 20000 --seconds "$seconds" \
-	--truth "$tmp/f.truth" 2>"$tmp/f.log" || echo "recorder failed" >>"$tmp/f.log") |
-	tee "$tmp/f.cwc" >"$tmp/stream" &
-pids+=($!)
-"$analyze" follow - --format jsonl <"$tmp/stream" 2>"$tmp/f.err" > >(tee >(LC_ALL=C grep '^{"type":"summary"' >"$tmp/f.summary") |
-	LC_ALL=C grep '^{"type":"c' | $shown >"$tmp/f.jsonl") &
-follower=$!
-pids+=($follower)
-samples=()
-while kill -0 $follower 2>/dev/null; do
-	kb=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$follower/status" 2>/dev/null)
-	[ -n "$kb" ] && samples+=("$kb")
-	sleep 0.25
-done
-wait $follower
-expect "exit status of follow" $? 0
-wait
-pids=()
-cat "$tmp/f.err"
-expect "trouble of the recorder" "$(grep -c 'failed' "$tmp/f.log")" 0
+# Records, follows, and takes samples of what follow keeps: $early and $late of the run, in KiB.
+stream() {
+	local follower kb
+	rm -f "$tmp/stream" "$tmp"/f.*
+	mkfifo "$tmp/stream"
+	("$record" -o - "${hop[@]}" --exec "$workloads/queue_bench" -- --rate 20000 --seconds "$seconds" \
+		--truth "$tmp/f.truth" 2>"$tmp/f.log" || echo "recorder failed" >>"$tmp/f.log") |
+		tee "$tmp/f.cwc" >"$tmp/stream" &
+	pids+=($!)
+	"$analyze" follow - --format jsonl <"$tmp/stream" 2>"$tmp/f.err" > >(tee >(LC_ALL=C grep '^{"type":"summary"' >"$tmp/f.summary") |
+		LC_ALL=C grep '^{"type":"c' | $shown >"$tmp/f.jsonl") &
+	follower=$!
+	pids+=($follower)
+	samples=()
+	while kill -0 $follower 2>/dev/null; do
+		kb=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$follower/status" 2>/dev/null)
+		[ -n "$kb" ] && samples+=("$kb")
+		sleep 0.25
+	done
+	wait $follower
+	expect "exit status of follow" $? 0
+	wait
+	pids=()
+	cat "$tmp/f.err"
+	expect "trouble of the recorder" "$(grep -c 'failed' "$tmp/f.log")" 0
+	early=$(most 20 50) late=$(most 75 100)
+	allowed=$((early + early / 8 + 10240))
+}
 
 most() { # FROM TO: the greatest sample between these parts of the run, of 100
 	local i n=${#samples[@]} most=0
@@ -43,9 +50,18 @@ most() { # FROM TO: the greatest sample between these parts of the run, of 100
 	done
 	echo $most
 }
-early=$(most 20 50) late=$(most 75 100)
-at_most "KiB of follow late in the run, $early before" "$late" $((early + early / 4 + 16384))
-at_most "KiB of follow" "$late" 160000
+
+# It keeps what has come and waits for its turn: more than before once the machine had other things to do,
+# which a second run tells from a leak; on a machine that is busy that goes on and on.
+stream
+[ "$late" -le $allowed ] || busy || stream
+if busy; then
+	loosened "KiB of follow: at most 400000 all the while"
+	at_most "KiB of follow" "$late" 400000
+else
+	at_most "KiB of follow late in the run, $early before" "$late" $allowed
+	at_most "KiB of follow" "$late" 160000
+fi
 
 summary() { # JSON PATH
 	sqlite3 :memory: "SELECT json_extract(CAST(readfile('$tmp/f.summary') AS TEXT), '$1')"
