@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tab Overview: the answer in sentences made of facts, then what was recorded and what is in doubt. */
+/* Tab Overview: the answer (11-answer.js), figures, the slowest, then what was recorded and what is in doubt. */
 'use strict';
 
 CW.overview = {
@@ -18,307 +18,6 @@ CW.overview = {
 		unknown: 'is in an unknown state',
 		work: 'works',
 	},
-};
-
-/* Parts of all chosen chains' time: one row a hop and part, the largest first. */
-CW.overview.parts = function () {
-	const parts = [];
-	for (const c of CW.rows('composition')) {
-		parts.push({ plan: c.plan_hop, part: 'queue', ns: c.queue, n: c.n, c });
-		for (const s of CW.stateNames) if (c[s] !== null) parts.push({ plan: c.plan_hop, part: s, ns: c[s], n: c.ended, c });
-		if (c.oncpu === null) parts.push({ plan: c.plan_hop, part: 'work', ns: c.work, n: c.ended, c });
-	}
-	return parts.sort((a, b) => b.ns - a.ns);
-};
-
-/* The stack under which a hop or function was blocked for the longest, without the C library's own frames. */
-CW.overview.culprit = function (key, value, reason) {
-	const rows = CW.rows('offcpu').filter(o => o[key] === value && (!reason || o.class === reason.class));
-	const top = rows.sort((a, b) => b.ns - a.ns)[0];
-	if (!top || top.stack === null) return null;
-	const own = CW.overview.own(top.stack);
-	return own.length ? { frames: own, share: top.ns / rows.reduce((s, r) => s + r.ns, 0) } : null;
-};
-
-CW.overview.place = f => [code(f.function), f.file ? ` (${f.file.split('/').pop()}:${f.line})` : ''];
-
-CW.overview.calledFrom = function (culprit) {
-	if (!culprit) return null;
-	const [f, caller] = culprit.frames;
-	return ['; blocked in ', CW.overview.place(f), caller ? [', called by ', code(caller.function)] : null];
-};
-
-CW.overview.reasonText = function (r) {
-	const who = r.other_utid !== null ? CW.threadName(r.other_utid) : null;
-	if (r.class === 'run queue' || r.class === 'preempted') return [code(r.reason)];
-	return [
-		code(r.reason),
-		who && r.class !== 'on CPU'
-			? [', woken by ', r.others > 1 ? `${r.others} threads, mostly by ` : '', code(who), CW.overview.wakerIn(r)]
-			: null,
-	];
-};
-
-/* In which function the thread was that woke most of these. */
-CW.overview.wakerIn = function (r) {
-	const w = CW.rows('waker_stack').find(x => x.class === r.class && x.reason === r.reason && x.utid === r.other_utid);
-	const own = w && w.stack !== null ? CW.overview.own(w.stack)[0] : null;
-	return own ? [' in ', CW.overview.place(own)] : null;
-};
-
-/* Frames that are not the C library's. */
-CW.overview.own = stack =>
-	CW.frames(stack).filter(
-		f =>
-			f.function &&
-			!/^(libc|libpthread|ld-linux|\[vdso|\[kernel)/.test(f.module ?? '') &&
-			!['_start', 'start_thread', 'clone3'].includes(f.function)
-	);
-
-/* Shares by class, where no single reason tells enough. */
-CW.overview.classes = function (reasons, of) {
-	const all = [...CW.group(reasons, r => r.class)]
-		.map(([k, rs]) => [k, rs.reduce((s, r) => s + r.share, 0)])
-		.sort((a, b) => b[1] - a[1]);
-	return all.length > 1 && reasons[0].share < 0.7
-		? h(
-				'p',
-				null,
-				of,
-				' by kind: ',
-				all
-					.filter(x => x[1] >= 0.03)
-					.slice(0, 6)
-					.map(x => `${CW.pct(x[1])} ${x[0]}`)
-					.join(', '),
-				'.'
-			)
-		: null;
-};
-
-/* What a reason of another class than "on CPU" is to the thread. */
-CW.overview.stateOf = r => (['run queue', 'preempted', 'unknown'].includes(r.class) ? `${r.class}: ` : 'blocked: ');
-
-/* Why the work of a hop takes as long as it does. */
-CW.overview.work = function (plan) {
-	const reasons = CW.rows('hop_reason')
-		.filter(r => r.plan_hop === plan)
-		.sort((a, b) => b.ns - a.ns);
-	const c = CW.rows('composition').find(x => x.plan_hop === plan),
-		p = CW.index('plan', 'plan_hop').get(plan);
-	if (!reasons.length || !c) return null;
-	const r = reasons[0];
-	const takes = ['One ', code(p.target), ` takes ${CW.about(c.work / c.ended)} on average. ${CW.pct(r.share)} of that it is `];
-	if (r.class === 'on CPU') return [takes, 'on CPU: its own code is the cost.'];
-	return [
-		takes,
-		CW.overview.stateOf(r),
-		CW.overview.reasonText(r),
-		CW.overview.calledFrom(CW.overview.culprit('plan_hop', plan, r)),
-		'.',
-	];
-};
-
-/* What the threads of a hop can do at most, against what they were asked to do. */
-CW.overview.capacity = function (d) {
-	if (!d.work_average_ns || !d.worker_count) return '';
-	const most = (d.worker_count * 1e9) / d.work_average_ns,
-		asked = (1e9 * d.submitted) / (d.end_ts - d.ts);
-	return (
-		`At ${CW.about(d.work_average_ns)} a task ` +
-		`${d.worker_count === 1 ? 'it' : 'they'} can complete ${CW.rate(most)} a second at most; ` +
-		`${CW.rate(asked)} a second were submitted. `
-	);
-};
-
-CW.overview.queue = function (part) {
-	const d = CW.index('diagnosis', 'plan_hop').get(part.plan),
-		p = CW.index('plan', 'plan_hop').get(part.plan);
-	if (part.n < 20) return [`With ${part.n} tasks there are too few to say why they are queued (20 are needed).`];
-	const says = [];
-	if (d && d.saturated_ns > 0)
-		says.push(
-			`${d.worker_count === 1 ? 'The one thread that runs' : `All ${d.worker_count} threads that run`} `,
-			code(p.target),
-			` ${d.worker_count === 1 ? 'was' : 'were'} working, with more tasks queued (up to ${CW.num(d.peak_pending)} at once), for `,
-			h('strong', null, `${CW.pct(d.saturated_ns / (d.end_ts - d.ts))} of the recording`),
-			'. ',
-			CW.overview.capacity(d)
-		);
-	return says;
-};
-
-/*
- * A queue has no place for more where submitting itself is blocked until a thread that takes from it wakes the
- * submitter, and where the number queued was near its peak for long.
- */
-CW.overview.isFull = function (plan) {
-	const b = CW.index('submit_block', 'plan_hop').get(plan),
-		d = CW.index('diagnosis', 'plan_hop').get(plan),
-		slots = CW.rows('queue').filter(q => q.plan_hop === plan);
-	return (
-		b !== undefined &&
-		d !== undefined &&
-		b.ns >= 0.01 * d.queue_total_ns &&
-		b.by_taker_ns >= b.ns / 2 &&
-		slots.filter(q => q.pending >= 0.8 * d.peak_pending).length >= 0.2 * slots.length
-	);
-};
-
-/* Where submitting itself was blocked, and that the queue was full where that is so. */
-CW.overview.full = function (plan) {
-	const b = CW.index('submit_block', 'plan_hop').get(plan),
-		d = CW.index('diagnosis', 'plan_hop').get(plan),
-		p = CW.index('plan', 'plan_hop').get(plan),
-		full = CW.overview.isFull(plan);
-	if (!b || !d || b.ns < 0.01 * d.queue_total_ns) return null;
-	const submitters = CW.rows('submitter').filter(r => r.plan_hop === plan),
-		held = [...new Set(submitters.flatMap(r => CW.rows('worker').filter(w => w.utid === r.utid).map(w => w.plan_hop)))].filter(
-			x => x !== plan
-		);
-	return [
-		full ? [h('strong', null, 'Its queue is bounded and was full: '), `up to ${CW.num(d.peak_pending)} tasks were queued, never more, and `] : null,
-		code(p.source),
-		` itself was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`,
-		b.by_taker_ns >= b.ns / 2 ? [', until a thread that runs ', code(p.target), ' woke it'] : null,
-		held.length
-			? ['; this holds up the threads that run ', held.map((x, i) => [i ? ', ' : '', code(CW.index('plan', 'plan_hop').get(x)?.target)]), ', too']
-			: null,
-		'. A task counts as queued from that call on.',
-	];
-};
-
-/* The same of all hops, the one that takes most time first, the others in short. */
-CW.overview.allFull = function (first) {
-	const others = [];
-	for (const { plan_hop: plan } of CW.rows('plan')) {
-		const b = CW.index('submit_block', 'plan_hop').get(plan);
-		if (plan !== first && CW.overview.isFull(plan))
-			others.push([
-				others.length ? '; ' : '',
-				`the queue of hop ${plan} (`,
-				code(CW.index('plan', 'plan_hop').get(plan).source),
-				` itself blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all)`,
-			]);
-	}
-	const own = CW.overview.full(first);
-	return own || others.length
-		? h('p', { class: 'full' }, own, own && others.length ? ' ' : null, others.length ? [h('strong', null, 'Also full: '), others, '.'] : null)
-		: null;
-};
-
-/* A part of the time of chains in words. */
-CW.overview.partText = function (x) {
-	const p = CW.index('plan', 'plan_hop').get(x.plan);
-	return x.part === 'queue'
-		? ['queued between ', code(p.source), ' and ', code(p.target)]
-		: x.part === 'work'
-			? ['work of ', code(p.target)]
-			: [code(p.target), ` ${CW.label[x.part]}`];
-};
-
-CW.overview.define = function () {
-	const p = CW.rows('plan')[0];
-	return h(
-		'p',
-		{ class: 'soft', id: 'define' },
-		h('b', null, 'Chain'),
-		': one request on its way from thread to thread. ',
-		h('b', null, 'Hop'),
-		': one step of it: a thread submits a task (calls ',
-		code(p.source),
-		'), which is ',
-		CW.term('queue'),
-		' until a thread takes it; then it is ',
-		CW.term('work'),
-		' (of ',
-		code(p.target),
-		').'
-	);
-};
-
-CW.overview.answerChains = function () {
-	const parts = CW.overview.parts(),
-		t = CW.rows('total')[0],
-		s = CW.rows('selection')[0];
-	if (!parts.length || !s.selected)
-		return [h('p', null, 'No chain was completed: no submission of the plan’s first hop reached its last target.')];
-	const top = parts[0],
-		sums = CW.rows('composition'),
-		queued = sums.reduce((x, c) => x + c.queue, 0),
-		all = queued + sums.reduce((x, c) => x + (c.work ?? 0), 0);
-	const out = [
-		h(
-			'p',
-			null,
-			`An average chain takes ${CW.about(t?.avg)}. `,
-			h('strong', null, `${CW.pct(top.ns / all)} of that`),
-			`, ${CW.about(top.ns / top.n)}${top.n < s.selected ? ' each time' : ''}, `,
-			top.part === 'queue'
-				? ['it is ', h('strong', null, CW.overview.partText(top))]
-				: h('strong', null, code(CW.index('plan', 'plan_hop').get(top.plan).target), ` ${CW.overview.is[top.part]}`),
-			` (hop ${top.plan}).`
-		),
-		CW.overview.define(),
-		h('p', null, top.part === 'queue' ? CW.overview.queue(top) : null, CW.overview.work(top.plan)),
-		CW.overview.classes(
-			CW.rows('hop_reason')
-				.filter(r => r.plan_hop === top.plan)
-				.sort((a, b) => b.ns - a.ns),
-			['The work of ', code(CW.index('plan', 'plan_hop').get(top.plan).target)]
-		),
-	];
-	out.push(CW.overview.allFull(top.plan));
-	const next = parts.slice(1, 3).filter(x => x.ns / all >= 0.1);
-	if (next.length)
-		out.push(
-			h(
-				'p',
-				{ class: 'soft' },
-				'Next largest parts of an average chain: ',
-				next.map((x, i) => [i ? '; ' : '', CW.pct(x.ns / all), ' ', CW.overview.partText(x)]),
-				'. ',
-				sums.length > 1 ? `All hops together: ${CW.pct(queued / all)} queued, ${CW.pct(1 - queued / all)} work.` : null
-			)
-		);
-	return out;
-};
-
-CW.overview.answerCalls = function () {
-	const fs = CW.rows('function')
-		.filter(f => f.sum !== null)
-		.sort((a, b) => b.sum - a.sum);
-	if (!fs.length) return [h('p', null, 'No call with a known duration was recorded.')];
-	const f = fs[0],
-		reasons = CW.rows('function_reason')
-			.filter(r => r.probe_id === f.probe)
-			.sort((a, b) => b.ns - a.ns);
-	const out = [
-		h(
-			'p',
-			null,
-			code(CW.probeName(f.probe)),
-			` was called ${CW.num(f.calls)} times and took `,
-			h('strong', null, CW.about(f.avg)),
-			` on average, ${CW.about(f.max)} at most.`
-		),
-	];
-	if (reasons.length && reasons[0].class === 'on CPU')
-		out.push(h('p', null, `${CW.pct(reasons[0].share)} of that it is on CPU: its own code is the cost.`));
-	else if (reasons.length)
-		out.push(
-			h(
-				'p',
-				null,
-				`${CW.pct(reasons[0].share)} of that it is `,
-				CW.overview.stateOf(reasons[0]),
-				CW.overview.reasonText(reasons[0]),
-				CW.overview.calledFrom(CW.overview.culprit('probe', f.probe, reasons[0])),
-				'.'
-			)
-		);
-	out.push(reasons.length ? CW.overview.classes(reasons, 'Its time') : null);
-	return out;
 };
 
 CW.overview.cards = function (async) {
@@ -394,7 +93,7 @@ CW.overview.slowest = function () {
 			[
 				{ title: 'chain', cell: r => h('a', { href: '#/chains/' + r.chain }, '#' + r.chain) },
 				{ title: 'total', n: true, cell: r => CW.ns(CW.chains.total(r)) },
-				{ title: 'where', cell: r => CW.mix(CW.chains.parts(r)) },
+				{ title: 'parts', cell: r => CW.mix(CW.chains.parts(r)) },
 				{ title: 'largest part', wide: true, cell: r => CW.chains.dominant(r).text },
 				{ title: 'evidence', cell: r => CW.chains.evidence(r) },
 			],
@@ -417,7 +116,7 @@ CW.overview.slowestCalls = function () {
 			[
 				{ title: 'function', wide: true, cell: r => h('a', { href: '#/functions/' + r.slice }, code(CW.probeName(r.probe))) },
 				{ title: 'took', n: true, cell: r => CW.ns(r.dur) },
-				{ title: 'where', cell: r => CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))) },
+				{ title: 'parts', cell: r => CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))) },
 				{ title: 'thread', wide: true, cell: r => CW.threadName(r.utid) },
 				{ title: 'returned', cell: r => code(r.ret ?? r.no_return ?? '') },
 			],
@@ -486,6 +185,18 @@ CW.overview.doubts = function () {
 	return h('section', { class: 'panel' }, h('h3', null, 'What is lost or in doubt'), out);
 };
 
+CW.overview.withoutFramePointers = function () {
+	const all = CW.rows('probe'),
+		those = all.filter(p => p.no_frame_pointers);
+	if (!those.length) return null;
+	return h(
+		'div',
+		{ class: 'soft' },
+		those.length === all.length ? 'all' : those.map((p, i) => [i ? ', ' : '', code(p.function)]),
+		' without frame pointers: stacks end at the caller'
+	);
+};
+
 CW.overview.capture = function () {
 	const clock = CW.rows('clock')[0],
 		mods = CW.rows('module').filter(m => m.unnamed > 0);
@@ -522,12 +233,10 @@ CW.overview.capture = function () {
 			],
 			[
 				'functions',
-				CW.rows('probe').map((p, i) => [
-					i ? ', ' : '',
-					code(p.function),
-					p.single_stepped ? ' (slow probe)' : '',
-					p.no_frame_pointers ? ' (no frame pointers: stacks end at the caller)' : '',
-				]),
+				[
+					CW.rows('probe').map((p, i) => [i ? ', ' : '', code(p.function), p.single_stepped ? ' (slow probe)' : '']),
+					CW.overview.withoutFramePointers(),
+				],
 			],
 			[
 				'without names',

@@ -180,6 +180,7 @@ CW.hops.diagnosis = function (plan) {
 	if (!d) return null;
 	const waits = c ? Math.max(1, c.queue / c.n) : 1,
 		works = c ? Math.max(1, c.work / Math.max(1, c.ended)) : 1;
+	const times = x => `${x >= 10 ? CW.num(Math.round(x)) : x.toFixed(1)} times`;
 	const recording = CW.pct(d.saturated_ns / (d.end_ts - d.ts));
 	const said = {
 		backlog:
@@ -211,11 +212,14 @@ CW.hops.diagnosis = function (plan) {
 					{ class: c.ended < 20 ? 'soft' : null },
 					c.ended < 20
 						? `Queued against work is not judged with ${c.ended} completed samples: 20 are needed.`
-						: waits > works
-							? `A task is queued ${(waits / works).toFixed(1)} times as long as it is worked on: ` +
-								'more threads or less work a task would shorten it.'
-							: `A task is worked on ${(works / waits).toFixed(1)} times as long as it is queued: ` +
-								'its work counts, not the queue.'
+						: waits <= works
+							? `A task is worked on ${times(works / waits)} as long as it is queued: its work counts, not the queue.`
+							: [
+									`A task is queued ${times(waits / works)} as long as it is worked on`,
+									d.saturated_ns / (d.end_ts - d.ts) >= 0.1
+										? ': more threads or less work a task would shorten it.'
+										: ['. ', CW.overview.elsewhere(plan)],
+								]
 				)
 			: null,
 		CW.facts([

@@ -70,25 +70,28 @@ CW.functions.calls = function (probe, chosen) {
 	/* Drawn when it is in the page, as its width is needed. */
 	const first = rows.find(c => String(c.slice) === chosen) ?? rows[0];
 	requestAnimationFrame(() => detail.isConnected && show(first));
-	return h(
-		'div',
-		null,
-		h('h3', null, 'Slowest calls'),
+	const table = list =>
 		CW.table(
 			[
 				{ title: 'call', cell: c => h('button', { type: 'button', onclick: () => show(c) }, '#' + c.slice) },
 				{ title: 'begins at', n: true, cell: c => CW.about(c.ts), sort: c => c.ts },
 				{ title: 'took', n: true, cell: c => CW.ns(c.dur), sort: c => c.dur },
 				{
-					title: 'where',
+					title: 'parts',
 					cell: c =>
 						c.oncpu === null ? '' : CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: c[s] }))),
 				},
 				{ title: 'thread', wide: true, cell: c => CW.threadName(c.utid), sort: c => CW.threadName(c.utid) },
 				{ title: 'returned', cell: c => code(c.ret ?? c.no_return ?? '') },
 			],
-			rows.slice(0, 25)
-		),
+			list
+		);
+	return h(
+		'div',
+		null,
+		h('h3', null, 'Slowest calls'),
+		table(rows.slice(0, 10)),
+		rows.length > 10 ? h('details', null, h('summary', null, `the next ${Math.min(40, rows.length - 10)}`), table(rows.slice(10, 50))) : null,
 		detail
 	);
 };
@@ -164,7 +167,7 @@ CW.tab({
 						{ title: 'P99', n: true, cell: r => (r.n ? CW.percentile(r.p99, r.n, 100) : '–'), sort: r => r.p99 },
 						{ title: 'maximum', n: true, cell: r => CW.ns(r.max), sort: r => r.max },
 						{
-							title: 'where',
+							title: 'parts',
 							cell: r =>
 								r.oncpu === null
 									? ''
