@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "clock.h"
 #include "snapshot.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* the kernel's fixed inode number of it */
@@ -33,13 +34,30 @@ static ssize_t read_text(const char *path, char *buf, size_t size)
 	return got < 0 && !n ? -1 : (ssize_t)n;
 }
 
+static uint64_t tick_ns(void)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+
+	return 1000000000ull / (uint64_t)(hz > 0 ? hz : 100);
+}
+
+/*
+ * The time that /proc shows is that of the reader's time namespace. Where this is shifted by no
+ * whole number of ticks, the tick of the kernel's own time is not known.
+ */
+static uint64_t unshifted(uint64_t ns)
+{
+	int64_t shift = cw_clock_shift_ns(CLOCK_BOOTTIME);
+
+	return shift % (int64_t)tick_ns() ? 0 : ns - (uint64_t)shift;
+}
+
 /* Field 4 (parent) and 22 (start) of a stat file; the name in parentheses may hold anything. */
 static bool read_stat(const char *path, uint32_t *ppid, uint64_t *start_boottime)
 {
 	unsigned long long ticks = 0;
 	unsigned int parent = 0;
 	char buf[1024], *p;
-	long hz = sysconf(_SC_CLK_TCK);
 
 	if (read_text(path, buf, sizeof(buf)) <= 0)
 		return false;
@@ -51,14 +69,13 @@ static bool read_stat(const char *path, uint32_t *ppid, uint64_t *start_boottime
 		return false;
 	if (ppid)
 		*ppid = parent;
-	*start_boottime = ticks * (1000000000ull / (uint64_t)(hz > 0 ? hz : 100));
+	*start_boottime = unshifted(ticks * tick_ns());
 	return true;
 }
 
 bool cw_snapshot_same_start(uint64_t a, uint64_t b)
 {
-	long hz = sysconf(_SC_CLK_TCK);
-	uint64_t tick = 1000000000ull / (uint64_t)(hz > 0 ? hz : 100);
+	uint64_t tick = tick_ns();
 
 	return !a || !b || a == b || ((a % tick == 0 || b % tick == 0) && a / tick == b / tick);
 }

@@ -12,7 +12,7 @@ struct cw_proc_info {
 	uint32_t pid, ppid;      /* in the recorder's PID namespace; ppid 0 unknown */
 	uint32_t ns_pid;         /* in the process's own */
 	uint32_t uid;            /* real */
-	uint64_t start_boottime; /* ns, rounded down to /proc's clock tick (10 ms) */
+	uint64_t start_boottime; /* ns, rounded down to /proc's clock tick (10 ms); 0 unknown */
 	uint64_t pid_ns, mnt_ns; /* inodes; 0 where they may not be read */
 	char exe[4096];
 };

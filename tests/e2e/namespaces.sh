@@ -96,4 +96,25 @@ end middle
 expect "middle: recorder's exit status" "$(cat "$tmp/middle.status")" 0
 [ "$(cat "$tmp/middle.pid")" != "$inside" ] || fail "middle: two ids are the same"
 check middle "$global $(cat "$tmp/middle.pid") $inside"
+
+# The recorder in a time namespace, in which its clocks are not those of the kernel and of the target.
+if unshare -fT --boottime 100000 --monotonic 5000 true 2>/dev/null; then
+	start "$tmp/inner.sh" "$workloads/trace_test" "$tmp"
+	inside=$(awk '/^NSpid:/ { print $NF }' "/proc/$global/status")
+	began=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$global/stat")
+	unshare -fT --boottime 100000 --monotonic 5000 "$record" -p "$global" -o "$tmp/time.cwc" "${hops[@]}" >"$tmp/time.log" 2>&1 &
+	recorder=$!
+	pids+=($recorder)
+	wait_for recorder_ready "$tmp/time.log" $recorder
+	: >"$tmp/go"
+	end time
+	check time "$global $global $inside"
+	expect "time: processes and their start" "$(query time "SELECT group_concat(pid || ' ' || (start_boottime / 10000000)) FROM process
+		WHERE traced")" "$global $began"
+	expect "time: mappings and events apart" "$(query time "SELECT max(abs(m.ts - (SELECT min(ts) FROM slice))) > 100e9 FROM mapping m")" 0
+	expect "time: the clocks' distance" "$(query time "SELECT abs(value - $(query outside "SELECT value FROM capture_info
+		WHERE key = 'boottime_offset_ns'")) < 1e9 FROM capture_info WHERE key = 'boottime_offset_ns'")" 1
+else
+	loosened "no time namespaces here"
+fi
 finish
