@@ -21,7 +21,8 @@
 /* Descriptors are a shared resource of the process: probes and rings need some too. */
 #define MAX_OPEN_FILES 1024
 #define OTHER_FILES    256
-#define END_BYTES      8192
+#define PIECE_BYTES    8192
+#define MAX_PIECES     256
 
 struct module {
 	struct cw_module rec; /* without path; ids as in the record */
@@ -191,13 +192,55 @@ failed:
 	return 0;
 }
 
-/* Of the end of a file, where its symbols, section headers or their names are. */
-static uint64_t hash_of_end(int fd, off_t size)
+static uint64_t hash_piece(uint64_t h, int fd, uint64_t offset, size_t size)
 {
-	char end[END_BYTES];
-	ssize_t n = pread(fd, end, sizeof(end), size > END_BYTES ? size - END_BYTES : 0);
+	char piece[PIECE_BYTES];
+	ssize_t n = pread(fd, piece, size < sizeof(piece) ? size : sizeof(piece), (off_t)offset);
 
-	return n > 0 ? cw_hash(0, end, (size_t)n) : 0;
+	return n > 0 ? cw_hash(h, piece, (size_t)n) : h;
+}
+
+/* All of a table, or when it is large so many pieces, from its beginning to its end. */
+static uint64_t hash_table(uint64_t h, int fd, const GElf_Shdr *table)
+{
+	uint64_t pieces = table->sh_size / PIECE_BYTES + 1, step = PIECE_BYTES, i;
+
+	if (pieces > MAX_PIECES) {
+		pieces = MAX_PIECES;
+		step = table->sh_size / MAX_PIECES;
+	}
+	for (i = 0; i < pieces; i++)
+		h = hash_piece(h, fd, table->sh_offset + i * step,
+			       table->sh_size - i * step < PIECE_BYTES ? table->sh_size - i * step
+								       : PIECE_BYTES);
+	return h;
+}
+
+/*
+ * Of what names come from: tables of symbols and their names, and the end of the file, where
+ * section headers are. Files that have them in common may be taken for one: that gives no wrong
+ * name.
+ */
+static uint64_t hash_of_symbols(int fd, off_t size)
+{
+	uint64_t h = hash_piece(0, fd, size > PIECE_BYTES ? (uint64_t)size - PIECE_BYTES : 0,
+				PIECE_BYTES);
+	static const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
+	GElf_Shdr shdr, names;
+	Elf *elf;
+	size_t i;
+
+	if (cw_elf_open(&elf, fd, "", NULL))
+		return h;
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (!cw_elf_section(elf, tables[i], NULL, &shdr))
+			continue;
+		h = hash_table(h, fd, &shdr);
+		if (gelf_getshdr(elf_getscn(elf, shdr.sh_link), &names))
+			h = hash_table(h, fd, &names);
+	}
+	elf_end(elf);
+	return h;
 }
 
 /*
@@ -218,7 +261,7 @@ static uint64_t describe_fd(struct cw_module *rec, int fd)
 	size = cw_elf_build_id(fd, rec->build_id);
 	rec->build_id_size = size > 0 ? (uint32_t)size : 0;
 	if (size > 0)
-		return hash_of_end(fd, st.st_size);
+		return hash_of_symbols(fd, st.st_size);
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec;
 }
 

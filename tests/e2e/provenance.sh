@@ -244,14 +244,33 @@ END
 		-o "$tmp/$which" "$tmp/$which.c" || fail "cannot compile $which"
 done
 expect "sizes of two of them" "$(stat -c %s "$tmp/first")" "$(stat -c %s "$tmp/third")"
-printf '#!/bin/sh\nfor p in first second third; do "%s/$p"; done\n' "$tmp" >"$tmp/in_turn"
+# And when only the names of functions are others: the same size, the same end of the file.
+{
+	echo '#include <unistd.h>'
+	for i in {1..200}; do echo "int name_that_takes_room_at_the_end_of_the_table_of_names_$i;"; done
+	cat <<'END'
+__attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
+__attribute__((noipa)) static void called_often(void) { leaf(); __asm__ volatile(""); }
+__attribute__((noipa)) static void called_twice(void) { leaf(); __asm__ volatile(""); }
+int main(void) { for (int i = 0; i < 10; i++) { called_often(); usleep(1000); } called_twice(); called_twice(); return 0; }
+END
+} >"$tmp/fourth.c"
+"$cc" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 \
+	-o "$tmp/fourth" "$tmp/fourth.c" || fail "cannot compile fourth"
+LC_ALL=C sed 's/called_often/called_never/; s/called_twice/called_often/; s/called_never/called_twice/' "$tmp/fourth" >"$tmp/fifth"
+chmod 755 "$tmp/fifth"
+cmp -s "$tmp/fourth" "$tmp/fifth" && fail "fourth and fifth are the same"
+cmp -s <(tail -c 8192 "$tmp/fourth") <(tail -c 8192 "$tmp/fifth") || fail "fourth and fifth have different ends"
+printf '#!/bin/sh\nfor p in first second third fourth fifth; do "%s/$p"; done\n' "$tmp" >"$tmp/in_turn"
 chmod 755 "$tmp/in_turn"
-"$record" -o "$tmp/copied.cwc" -f --exec "$tmp/in_turn" "$tmp/first:leaf" "$tmp/second:leaf" "$tmp/third:leaf" >"$tmp/copied.log" 2>&1 || fail "copied: $(cat "$tmp/copied.log")"
-rm -f "$tmp/first" "$tmp/second" "$tmp/third"
+"$record" -o "$tmp/copied.cwc" -f --exec "$tmp/in_turn" "$tmp/first:leaf" "$tmp/second:leaf" "$tmp/third:leaf" "$tmp/fourth:leaf" \
+	"$tmp/fifth:leaf" >"$tmp/copied.log" 2>&1 || fail "copied: $(cat "$tmp/copied.log")"
+rm -f "$tmp/first" "$tmp/second" "$tmp/third" "$tmp/fourth" "$tmp/fifth"
 import copied
 expect "callers in programs with one build id" "$(sqlite3 "$tmp/copied.db" "SELECT group_concat(x, ', ') FROM (
 	SELECT c.module || ' ' || coalesce(c.function, '?') || ' ' || count(*) AS x FROM slice s JOIN callstack c USING(stack_id)
-	WHERE c.depth = 1 GROUP BY c.module, c.function ORDER BY 1)")" "first of_the_first 10, second of_the_second 10, third of_the_third 10"
+	WHERE c.depth = 1 GROUP BY c.module, c.function ORDER BY 1)")" \
+	"fifth called_often 2, fifth called_twice 10, first of_the_first 10, fourth called_often 10, fourth called_twice 2, second of_the_second 10, third of_the_third 10"
 
 # Another user's file says nothing about a program.
 cat >"$tmp/foreign.sh" <<'END'
