@@ -144,41 +144,59 @@ if unshare -pfm --mount-proc true 2>/dev/null; then
 	expect "a perf map in a mount namespace" "$(stack_of inside)" "leaf file < seen_inside_only jit < main file"
 fi
 
-# Text that was moved to other pages, before the recording and while it runs, has the names of its file.
+# Text that was moved to huge pages, before the recording and while it runs, has the names of its file. Programs
+# either put other memory in its place and copy it back, or copy it elsewhere and move that over it.
 cat >"$tmp/mover.c" <<'END'
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#define SIZE  (2ul << 20)
 #define MOVED __attribute__((noipa, section(".moved")))
 void leaf(void);
-static char room[16384];
-MOVED void moved_first(void) { __asm__ volatile(".p2align 12"); }
+static char room[SIZE];
+/* Some of the text stays where it was: before what is moved, and behind it. */
+__asm__(".section .moved,\"ax\"\nnop\n.p2align 21\n.text");
 MOVED void moved_inner(void) { leaf(); __asm__ volatile(""); }
 MOVED void moved_outer(void) { moved_inner(); __asm__ volatile(""); }
-MOVED void moved_last(void) { __asm__ volatile(".p2align 12; nop"); }
+__asm__(".section .moved,\"ax\"\n.p2align 21\nnop\n.text");
 __attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
-static void move_text(void)
+static void copy_back(char *from)
 {
-	char *from = (char *)(((unsigned long)moved_inner) & ~4095ul);
-	memcpy(room, from, 4096);
-	mmap(from, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	memcpy(from, room, 4096);
-	mprotect(from, 4096, PROT_READ | PROT_EXEC);
+	memcpy(room, from, SIZE);
+	mmap(from, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	madvise(from, SIZE, MADV_HUGEPAGE);
+	memcpy(from, room, SIZE);
+	mprotect(from, SIZE, PROT_READ | PROT_EXEC);
+}
+static void move_over(char *from)
+{
+	char *to = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	to = (char *)(((unsigned long)to + SIZE - 1) & -SIZE);
+	madvise(to, SIZE, MADV_HUGEPAGE);
+	memcpy(to, from, SIZE);
+	mprotect(to, SIZE, PROT_READ | PROT_EXEC);
+	if (mremap(to, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, from) != from)
+		perror("mremap");
+}
+static void move_text(const char *how)
+{
+	char *from = (char *)((unsigned long)moved_inner & -SIZE);
+	strcmp(how, "over") ? copy_back(from) : move_over(from);
 }
 int main(int argc, char **argv)
 {
 	char line[8];
 	(void)argc;
 	if (!strcmp(argv[1], "before"))
-		move_text();
+		move_text(argv[2]);
 	printf("PID %d\n", getpid());
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		return 1;
 	if (!strcmp(argv[1], "during"))
-		move_text();
+		move_text(argv[2]);
 	usleep(300000);
 	for (int i = 0; i < 20; i++) {
 		moved_outer();
@@ -187,11 +205,14 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/mover.c" || fail "cannot compile the mover"
-for when in before during; do
-	record_maker moved -- $when
-	expect "text moved $when the recording" "$(stack_of moved)" "leaf file < moved_inner file < moved_outer file"
-	expect "processes that moved text $when the recording" "$(sqlite3 "$tmp/moved.db" "SELECT moved FROM module_source WHERE name = 'maker'")" 1
+"$cc" -O1 -g -fno-toplevel-reorder -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/mover.c" || fail "cannot compile the mover"
+for how in "before back" "during back" "before over" "during over"; do
+	# shellcheck disable=SC2086
+	record_maker moved -- $how
+	expect "text moved $how" "$(stack_of moved)" "leaf file < moved_inner file < moved_outer file"
+	# Nothing tells of memory that is moved over the text while the program runs: it has the file's names still.
+	[ "$how" = "during over" ] && continue
+	expect "processes that moved text, $how" "$(sqlite3 "$tmp/moved.db" "SELECT moved FROM module_source WHERE name = 'maker'")" 1
 	"$analyze" modules "$tmp/moved.cwc" 2>/dev/null | grep -q "/maker \[moved to other pages\]" || fail "modules does not say that text was moved"
 done
 "$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/maker.c"
