@@ -249,7 +249,10 @@ in_vdso=$(sqlite3 "$tmp/vdso.db" "SELECT count(*) FROM slice s WHERE EXISTS (
 	SELECT 1 FROM callstack v JOIN callstack o USING(stack_id) WHERE v.stack_id = s.stack_id AND v.module = '[vdso]'
 	AND v.function GLOB '*clock_gettime*' AND o.depth > v.depth AND o.function = 'ask')")
 at_least "calls below the vdso's clock_gettime and ask, of 100" "$in_vdso" 20
-expect "frames of the vdso without a name" "$(sqlite3 "$tmp/vdso.db" "SELECT count(*) FROM callstack WHERE module = '[vdso]' AND function IS NULL")" 0
+# It has symbols of what it exports: one of 5.10 has a function beside that, which those call.
+expect "frames of the vdso without a name, which none with a name called" "$(sqlite3 "$tmp/vdso.db" "SELECT count(*) FROM callstack i
+	WHERE module = '[vdso]' AND function IS NULL AND NOT EXISTS (SELECT 1 FROM callstack o WHERE o.stack_id = i.stack_id
+		AND o.depth = i.depth + 1 AND o.module = '[vdso]' AND o.function IS NOT NULL)")" 0
 expect "what the vdso is called" "$(sqlite3 "$tmp/vdso.db" "SELECT DISTINCT kind || ' ' || names_from FROM module_source WHERE name = '[vdso]' AND frames > 0")" "vdso capture"
 
 # Programs with one build id, which somebody copied, two of them of one size: each keeps its own names.
