@@ -60,16 +60,27 @@ record_complex() {
 }
 
 # On a machine that is busy with other things the queues of a short run fill otherwise than they are
-# made to: what is told of them is asked of the first recording, of three, in which they did.
+# made to: what is told of them is asked of the first recording, of three, in which they did. Of a
+# machine where they never do it is not asked; all else is, of the last one.
 again_unless() { # NAME DIAGNOSES
-	for _ in 1 2; do
+	local try
+	for try in 1 2 3; do
 		[ "$(query "$1" "SELECT group_concat(diagnosis, ' ') FROM (SELECT diagnosis FROM queue_diagnostics
 			WHERE interval IS NULL ORDER BY plan_hop)")" = "$2" ] && return
+		[ $try != 3 ] || break
 		loosened "$1 recorded again"
 		"record_$1"
 		import "$1" && check_sums "$1"
 	done
+	! busy || {
+		loosened "$1: its queues filled otherwise"
+		otherwise="$otherwise $1"
+	}
 }
+as_made() { # NAME
+	[[ "$otherwise " != *" $1 "* ]]
+}
+otherwise=
 
 record_pool
 record_complex
@@ -95,12 +106,14 @@ expect "complex: calls whose wait names the program's mutex and the thread that 
 	AND EXISTS (SELECT 1 FROM callstack c WHERE c.stack_id = f.waker_stack_id AND c.function = 'storage_lock_holder')")" '10|10'
 
 for hop in 0 1; do
-	expect "pool: diagnosis of hop $hop" "$(one pool diagnosis $hop)" backlog+saturation
-	expect "complex: diagnosis of hop $hop" "$(one complex diagnosis $hop)" none
+	! as_made pool || expect "pool: diagnosis of hop $hop" "$(one pool diagnosis $hop)" backlog+saturation
+	! as_made complex || expect "complex: diagnosis of hop $hop" "$(one complex diagnosis $hop)" none
 done
-expect 'complex: diagnosis of hop 2' "$(one complex diagnosis 2)" 'lock contention'
-expect 'calm: diagnosis' "$(one calm diagnosis 0)" none
-at_least 'complex: part of the work in futexes' "$(one complex futex_ratio 2)" 0.6
+if as_made complex; then
+	expect 'complex: diagnosis of hop 2' "$(one complex diagnosis 2)" 'lock contention'
+	at_least 'complex: part of the work in futexes' "$(one complex futex_ratio 2)" 0.6
+fi
+busy || expect 'calm: diagnosis' "$(one calm diagnosis 0)" none
 expect 'complex: one wait a task' "$(one complex futex_waits 2)" 10
 expect 'pool: busiest worker is one of them' "$(query pool "
 	SELECT count(*) FROM queue_diagnostics q WHERE interval IS NULL AND busiest_worker_started = (
@@ -116,7 +129,7 @@ expect 'snapshots add up' "$(sqlite3 :memory: "
 	SELECT sum(h.value ->> 'submitted') FROM r, json_each(j, '\$.hops') h WHERE j ->> 'type' = 'queue_snapshot'")" 160
 expect 'one record at the end' "$(grep -c '"type":"queue_diagnostics"' "$tmp/pool.jsonl")" 1
 "$analyze" diagnostics "$tmp/pool.cwc" --diagnostic-interval-ms 0 >"$tmp/pool.txt" || fail 'diagnostics failed'
-expect 'text of the whole capture' "$(grep -c '^queue [01] .* diagnosis=backlog+saturation$' "$tmp/pool.txt")" 2
+! as_made pool || expect 'text of the whole capture' "$(grep -c '^queue [01] .* diagnosis=backlog+saturation$' "$tmp/pool.txt")" 2
 expect 'no interval was asked for' "$(grep -c snapshot "$tmp/pool.txt")" 0
 "$record" -o "$tmp/none.cwc" --time --exec "$workloads/trace_test" function_to_trace -- --count 2 >/dev/null 2>&1
 "$analyze" diagnostics "$tmp/none.cwc" >"$tmp/none.out" 2>&1

@@ -36,7 +36,7 @@ for n in 1 2 3; do
 	cp "$file" "$tmp/many.cwc"
 	import many
 	one() { sqlite3 -batch "$tmp/many.db" "$1"; }
-	at_least "file $n: chains" "$(one "SELECT count(*) FROM chain WHERE complete")" 1000
+	at_least "file $n: chains" "$(one "SELECT count(*) FROM chain WHERE complete")" 300
 	alone=$((${alone:-0} + $(one "SELECT count(*) FROM chain WHERE complete")))
 	calls=$((${calls:-0} + $(one "SELECT count(*) FROM slice")))
 	expect "file $n: calls whose stack is missing" \

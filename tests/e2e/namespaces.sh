@@ -9,12 +9,14 @@ unshare -pfm --mount-proc true 2>/dev/null || skip "cannot make PID and mount na
 depth=$(awk '/^NSpid:/ { print NF - 1 }' /proc/self/status)
 hops=(--async-hop submit_async_task,1,function_to_trace,1 function_to_trace)
 
+# By a name of its own: other suites may run on this machine.
+export program=hidden_$$
 # The first process of new namespaces: runs the workload from a file system that is mounted there only,
 # and stays until it may go, since all end with it.
 cat >"$tmp/inner.sh" <<'END'
 mount -t tmpfs none /mnt || exit 1
-cp "$1" /mnt/hidden_test
-/mnt/hidden_test --count 40 --start-file "$2/go" --truth "$2/ns.truth" &
+cp "$1" "/mnt/$program"
+"/mnt/$program" --count 40 --start-file "$2/go" --truth "$2/ns.truth" &
 wait
 until [ -e "$2/end" ]; do sleep 0.01; done
 END
@@ -23,7 +25,7 @@ cat >"$tmp/middle.sh" <<'END'
 for i in 1 2 3 4 5; do /bin/true; done
 unshare -pfm --mount-proc bash "$2/inner.sh" "$1" "$2" >"$2/target" 2>&1 &
 wrapper=$!
-until pid=$(pgrep -x hidden_test); do sleep 0.01; done
+until pid=$(pgrep -x "$program"); do sleep 0.01; done
 echo "$pid" >"$2/middle.pid"
 "$3" -p "$pid" -o "$2/middle.cwc" "${@:4}" >"$2/middle.log" 2>&1
 echo $? >"$2/middle.status"
@@ -35,12 +37,12 @@ start() { # SCRIPT ARGUMENTS...: sets $global, the target's pid here
 	unshare -pfm --mount-proc bash "$@" >"$tmp/target" 2>&1 &
 	wrapper=$!
 	pids+=($wrapper)
-	wait_for pgrep -x hidden_test >/dev/null
-	global=$(pgrep -x hidden_test)
+	wait_for pgrep -x "$program" >/dev/null
+	global=$(pgrep -x "$program")
 	pids+=("$global")
 	# Seen from a chroot, paths of other mount namespaces begin where those do.
-	seen=/mnt/hidden_test
-	[ / -ef /proc/1/root/ ] || seen=$(sed -n 's,^[^/]*\(/.*mnt/hidden_test\)$,\1,p' "/proc/$global/maps" | head -n 1)
+	seen=/mnt/$program
+	[ / -ef /proc/1/root/ ] || seen=$(sed -n 's,^[^/]*\(/.*mnt/'"$program"'\)$,\1,p' "/proc/$global/maps" | head -n 1)
 }
 end() { # NAME
 	wait $recorder
@@ -63,7 +65,7 @@ check() { # NAME PIDS: all hops, names, and the target's pids for the kernel, th
 	[ "$depth" = 1 ] || return # else even the outermost recorder does not know the kernel's ids
 	expect "$name: pids" "$(query "$name" "SELECT pid || ' ' || rec_pid || ' ' || ns_pid FROM process WHERE exe = '$seen'")" "$2"
 	at_least "$name: threads with their own ids" \
-		"$(query "$name" "SELECT count(*) FROM thread WHERE name = 'hidden_test' AND ns_tid BETWEEN 1 AND 50 AND tid > 50")" 2
+		"$(query "$name" "SELECT count(*) FROM thread WHERE name = '$program' AND ns_tid BETWEEN 1 AND 50 AND tid > 50")" 2
 }
 
 start "$tmp/inner.sh" "$workloads/trace_test" "$tmp"
@@ -78,7 +80,7 @@ check outside "$global $global $inside"
 
 start "$tmp/inner.sh" "$workloads/trace_test" "$tmp"
 inside=$(awk '/^NSpid:/ { print $NF }' "/proc/$global/status")
-seen=/mnt/hidden_test
+seen=/mnt/$program
 nsenter -t "$global" -p -m -r "$record" -p "$inside" -o "$tmp/inside.cwc" "${hops[@]}" >"$tmp/inside.log" 2>&1 &
 recorder=$!
 pids+=($recorder)
