@@ -16,7 +16,13 @@ static const char no_code[] = "the return address lies outside of all mappings";
 static const char frame_limit[] = "limit of frames";
 static const char no_fp[] = "no frame pointers";
 static const char fp_lost[] = "the frame pointer leads nowhere";
+static const char other_stack[] =
+	"the handler ran on an alternate signal stack, and only that was saved";
 static const char hidden[] = "a function without frame pointers hides its caller";
+
+/* More than any processor state that the kernel puts on a stack between a handler and what it
+ * interrupted. */
+#define SIGNAL_FRAME_MAX 65536
 
 /* The frames that the recorder's walk found, with the caller put in that it loses at entry. */
 struct chain {
@@ -33,6 +39,7 @@ struct walk {
 	int base;    /* index in out of the chain's first frame, if it were there */
 	int hidden;  /* index in out of a frame that hides the next one; -1 none */
 	bool later;
+	bool other; /* a signal was handled on another stack than the one it came on */
 };
 
 static void read_chain(struct chain *c, const struct cw_stack *s)
@@ -89,8 +96,9 @@ static enum cw_code_info find(struct walk *w, uint64_t pc, bool exact, const str
 }
 
 /* Why rules led no further. */
-static void stop(struct cw_unwound *out, enum cw_unwind_result step)
+static void stop(const struct walk *w, enum cw_unwind_result step)
 {
+	struct cw_unwound *out = w->out;
 	static const char *const words[] = {
 		[CW_UNWIND_NO_MEMORY] = no_memory,
 		[CW_UNWIND_UNREADABLE] = unreadable,
@@ -103,7 +111,7 @@ static void stop(struct cw_unwound *out, enum cw_unwind_result step)
 	}
 	out->truncated |= step == CW_UNWIND_NO_MEMORY;
 	out->broken |= step != CW_UNWIND_NO_MEMORY;
-	out->problem = words[step];
+	out->problem = step == CW_UNWIND_NO_MEMORY && w->other ? other_stack : words[step];
 }
 
 /* The code that a program begins with often has no rules: the whole stack is above it. */
@@ -116,6 +124,7 @@ static bool began(const struct walk *w, const struct cw_saved *mem, const struct
 /* One frame on, by rules or, where there are none, by the frame pointer. False: out says why. */
 static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *regs)
 {
+	uint64_t sp = regs->r[w->src->machine->sp];
 	const struct cw_rules *row = NULL;
 	enum cw_unwind_result step;
 
@@ -126,6 +135,8 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 			w->out->exact[w->out->n - 1] = true;
 		step = cw_unwind_step(w->src->machine, row, mem, regs);
 		w->out->by_rules |= step == CW_UNWIND_CALLER || step == CW_UNWIND_END;
+		if (row->signal && step == CW_UNWIND_CALLER)
+			w->other |= regs->r[w->src->machine->sp] - sp > SIGNAL_FRAME_MAX;
 		break;
 	case CW_CODE_NONE:
 		w->out->broken = true;
@@ -146,7 +157,7 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 	}
 	if (step == CW_UNWIND_CALLER)
 		return true;
-	stop(w->out, step);
+	stop(w, step);
 	return false;
 }
 

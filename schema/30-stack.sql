@@ -26,7 +26,9 @@ CREATE TABLE stack(
 	broken INTEGER NOT NULL,
 	-- 'frame pointers', 'unwind tables' or 'both'; NULL for a kernel stack or a single address.
 	unwound_by TEXT,
-	-- Why it is not complete; NULL when it is, or when nothing is known. 'reports of mappings were
+	-- Why it is not complete; NULL when it is, or when nothing is known. A signal handler's stack with
+	-- --stack dwarf ends at what it interrupted when it ran on a stack of its own (sigaltstack): saved is
+	-- memory from the stack pointer on, and the rest is elsewhere. 'reports of mappings were
 	-- lost': what lay at its addresses may have been another file, or is not known.
 	problem TEXT
 );
