@@ -29,7 +29,7 @@ for ((i = 0; i < 10; i++)); do
 	last=$(sqlite3 "$tmp/k.db" "SELECT max(ts) / 1000000 FROM slice")
 	missing=$((killed - ${last:-0}))
 	[ $missing -gt $worst ] && worst=$missing
-	[ $missing -le 250 ] || {
+	[ $missing -le $((slow > 1 ? 1000 : 250)) ] || { # an emulator gets as far as its host lets it
 		late=$((late + 1))
 		echo "kill $i: $missing ms missing before it"
 	}
