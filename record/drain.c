@@ -48,6 +48,7 @@ struct cw_drain {
 	uint64_t received, thrown_away; /* records out of the ring */
 	uint64_t start, next_poll, next_embed;
 	uint64_t pause_at;         /* of what is carried over now */
+	uint64_t reached;          /* time of the last record */
 	size_t running;            /* processes that are waited for */
 	uint32_t open[OPEN_CALLS]; /* of the function that is counted, by thread id */
 	bool enough;               /* what comes now is thrown away */
@@ -134,6 +135,7 @@ static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
 	const struct cw_rec *rec = data;
 	int rc;
 
+	d->reached = rec->ts;
 	d->received++;
 	if (d->enough) {
 		d->thrown_away++;
@@ -321,7 +323,7 @@ static int periodic(struct cw_drain *d, uint64_t now, char *err)
 			rc = next_epoch(d);
 	}
 	if (!rc)
-		rc = cw_rotate_poll(&d->rotation, now, err);
+		rc = cw_rotate_poll(&d->rotation, now, d->paused ? d->reached : UINT64_MAX, err);
 	if (!rc)
 		rc = serve_kept(d, now, err);
 	if (!rc)
@@ -418,7 +420,7 @@ int cw_drain_rest(struct cw_drain *d, char *err)
 		if (!d->paused)
 			nanosleep(&pause, NULL);
 	}
-	rc = cw_rotate_poll(&d->rotation, UINT64_MAX, err);
+	rc = cw_rotate_poll(&d->rotation, UINT64_MAX, UINT64_MAX, err);
 	if (!rc)
 		rc = cw_modules_drain_last(d->s.modules);
 	if (!rc)

@@ -35,11 +35,11 @@ int cw_rotate_begin(struct cw_rotation *r, char *err)
 	return rc ? rc : cw_losses_repeat(s->losses);
 }
 
-int cw_rotate_poll(struct cw_rotation *r, uint64_t now, char *err)
+int cw_rotate_poll(struct cw_rotation *r, uint64_t now, uint64_t reached, char *err)
 {
 	int rc;
 
-	if (!r->until || now < r->until)
+	if (!r->until || now < r->until || (reached < r->until && now != UINT64_MAX))
 		return 0;
 	r->until = 0;
 	rc = cw_losses_end_file(r->s->losses, r->s->segments->old);

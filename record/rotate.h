@@ -17,8 +17,12 @@ struct cw_rotation {
 
 /* Begin the next file. err (CW_ERR bytes) gets one sentence. */
 int cw_rotate_begin(struct cw_rotation *r, char *err);
-/* Finish the old file when nothing is on its way to it any more, or when now is UINT64_MAX. */
-int cw_rotate_poll(struct cw_rotation *r, uint64_t now, char *err);
+/*
+ * Finish the old file when nothing is on its way to it any more, or when now is UINT64_MAX. What is
+ * left in the ring may be: reached is the time of the last record out of it, UINT64_MAX when it is
+ * empty.
+ */
+int cw_rotate_poll(struct cw_rotation *r, uint64_t now, uint64_t reached, char *err);
 /* Write a record out of the ring where it belongs. */
 int cw_rotate_append(struct cw_rotation *r, const struct cw_rec *rec);
 
