@@ -15,10 +15,10 @@
 #include "debugfile.h"
 #include "elffile.h"
 
-#define DEBUG_ROOT      "/usr/lib/debug"
-#define PATH_SIZE       4096
-#define MAX_SUMMED      (4ll << 30) /* bytes; the largest debug files have three gigabytes */
-#define MAX_SUMMED_LIVE (128 << 20) /* bytes: while events wait */
+#define DEBUG_ROOT "/usr/lib/debug"
+#define PATH_SIZE  4096
+#define MAX_SUMMED \
+	(512 << 20) /* bytes, half a second, in which events may wait; most have build-ids */
 
 struct wanted {
 	const char *path;
@@ -48,7 +48,7 @@ static void read_link(struct wanted *w, Elf *elf)
 }
 
 /* The name is the target's choice: it may lead to a device, or to a file that has no end. */
-static bool has_checksum(int fd, uint32_t wanted, off_t most)
+static bool has_checksum(int fd, uint32_t wanted)
 {
 	struct stat st;
 	uLong crc = crc32(0, NULL, 0);
@@ -56,7 +56,7 @@ static bool has_checksum(int fd, uint32_t wanted, off_t most)
 	off_t at = 0;
 	ssize_t n;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > most) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_SUMMED) {
 		free(buf);
 		return false;
 	}
@@ -75,7 +75,7 @@ static bool is_right(const struct wanted *w, int fd)
 	if (w->id_size > 0)
 		return cw_elf_build_id(fd, id) == w->id_size &&
 		       !memcmp(id, w->id, (size_t)w->id_size);
-	return has_checksum(fd, w->crc, w->root < 0 ? MAX_SUMMED : MAX_SUMMED_LIVE);
+	return has_checksum(fd, w->crc);
 }
 
 /* Links in the folders of a container lead to what is in there. */

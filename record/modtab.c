@@ -410,22 +410,23 @@ int cw_modtab_file(struct cw_modtab *t, uint32_t id)
 	return m->path[0] == '/' ? reopen(t, m) : -ENOENT;
 }
 
-/* The separate debug file of a stripped one, as its process finds it or would have found it. */
+/* The separate debug file of a stripped one, as its process finds it or would have found it, or as
+ * the recorder does: what is in it says whether it is the right one. */
 static void open_debug_file(struct cw_modtab *t, const struct module *m, Elf *elf, int fd,
 			    struct cw_debug_file *out)
 {
 	size_t i;
 	int root;
 
-	if (!m->pid)
-		cw_debug_file_open(out, elf, fd, m->path, -1);
 	for (i = 0; m->pid && !out->elf; i++) {
 		root = cw_modopen_root(t->opener, m->pid, i);
 		if (root < 0)
-			return;
+			break;
 		cw_debug_file_open(out, elf, fd, m->path, root);
 		close(root);
 	}
+	if (!out->elf)
+		cw_debug_file_open(out, elf, fd, m->path, -1);
 }
 
 /* Account for a payload: size is more than room when it was left out. */

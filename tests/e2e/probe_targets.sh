@@ -111,7 +111,7 @@ expect "symbol of the debug file" "$(sed -n 's/.*value=//p' x.out | cut -d ' ' -
 # Without build-ids the checksum decides.
 "$cc" $flags -Wl,--build-id=none -o noid aim.c
 objcopy --only-keep-debug noid noid.debug && strip -s noid && objcopy --add-gnu-debuglink=noid.debug noid
-caller='' hits checksum ./noid aim
+hits checksum ./noid aim
 echo >>noid.debug
 "$record" --exec ./noid -o x.cwc aim -- 1 >x.out 2>x.log && fail "a debug file with another checksum was used"
 # By build-id where the system keeps them, in a mount namespace of the test's own.
