@@ -71,11 +71,20 @@ at_least "questions to the server" "$(asked)" $((before + 1))
 "$analyze" archive "$tmp/a.cwc" -o "$tmp/whole.cwc" --debuginfod="$url" >"$tmp/archive.txt" 2>&1 || fail "archive: $(cat "$tmp/archive.txt")"
 grep -A1 "^$tmp/bin/trace_async_test$" "$tmp/archive.txt" | grep -q 'debug .* KiB' || fail "archive: $(cat "$tmp/archive.txt")"
 
-# A server that does not answer: Ctrl-C ends the search, and what is known is printed.
+# A server that does not answer: on a terminal how far naming is gets shown after a second; Ctrl-C ends it, and
+# what is known is printed.
 rm -rf "$tmp/client"
 kill -STOP $server
-timeout -k 60 -s INT 3 "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url" >"$tmp/cut.txt" 2>"$tmp/cut.err"
-expect "status of an interrupted search" $? 124 # timeout says that it had to
+cut=(timeout -k 60 -s INT 3 "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url")
+if command -v script >/dev/null; then
+	script -qec "${cut[*]} >'$tmp/cut.txt'" "$tmp/cut.err" >/dev/null </dev/null
+	expect "status of an interrupted search on a terminal" $? 124 # timeout says that it had to
+	grep -q "naming stack frames: [0-9]* %" "$tmp/cut.err" || fail "no progress on a terminal: $(cat "$tmp/cut.err")"
+else
+	"${cut[@]}" >"$tmp/cut.txt" 2>"$tmp/cut.err"
+	expect "status of an interrupted search" $? 124
+	note "without script(1): no terminal"
+fi
 grep -q "interrupted while looking up names" "$tmp/cut.err" || fail "interrupted: $(cat "$tmp/cut.err")"
 grep -q clock_nanosleep "$tmp/cut.txt" || fail "nothing was printed: $(head -n 5 "$tmp/cut.txt")"
 kill -CONT $server
