@@ -39,7 +39,7 @@ does AS (SELECT utid, 0 AS place, 'takes' AS verb, plan_hop FROM (SELECT DISTINC
 role AS (SELECT utid, place, verb || CASE WHEN count(*) > 1 THEN ' hops ' ELSE ' hop ' END || group_concat(plan_hop, ', ') AS words
 	FROM (SELECT * FROM does ORDER BY utid, place, plan_hop) GROUP BY utid, place),
 submit_blocked AS (
-	SELECT h.plan_hop, count(*) AS n FROM hop_count h JOIN offcpu o ON o.blocked_ns > 0 AND o.state > 0
+	SELECT h.plan_hop, count(*) AS n FROM hop_count h JOIN offcpu o ON o.blocked_ns > 0 AND o.state NOT IN (0, 2048) AND o.preempted = 0
 	WHERE o.utid IN (SELECT utid FROM submission s WHERE s.plan_hop = h.plan_hop) AND o.user_stack_id IN (
 		SELECT stack_id FROM callstack c WHERE c.function = h.source) GROUP BY 1)
 SELECT json_object(
