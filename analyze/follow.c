@@ -18,6 +18,7 @@
 #include "feed.h"
 #include "follow.h"
 #include "say.h"
+#include "sequence.h"
 #include "symbolize.h"
 
 #define TICK_NS       200000000ull /* of the events' time, between two looks at the database */
@@ -32,6 +33,9 @@ struct follow {
 	struct cw_report report;
 	struct cw_tail *tail;
 	struct cw_reader *reader;
+	char *path;                 /* of the file that is read */
+	struct cw_feed_place place; /* of it among those of its recording */
+	bool unclean;               /* one of the files before */
 	struct cw_ingest *in;
 	struct cw_watch watch;
 	struct cw_window *window;
@@ -170,10 +174,10 @@ static int tick(struct follow *f)
 	cw_queues_time(f->queues, now);
 
 	if (err)
-		return cw_fail(err, "%s: %s", f->input.open.capture,
+		return cw_fail(err, "%s: %s", f->path,
 			       *cw_ingest_error(f->in) ? cw_ingest_error(f->in) : strerror(-err));
 	f->next_tick = now + TICK_NS;
-	cw_feed_say(f->reader, f->input.open.capture, &f->said);
+	cw_feed_say(f->reader, f->path, &f->said);
 	err = show(f, false);
 	if (!err)
 		err = prune(f, now);
@@ -182,7 +186,7 @@ static int tick(struct follow *f)
 
 static int ingest(struct follow *f, const struct cw_rec *rec)
 {
-	int err = cw_feed_problems(f->in, f->reader, &f->problems);
+	int err = cw_feed_problems_at(f->in, f->reader, &f->problems, &f->place);
 
 	if (!err && rec)
 		err = cw_ingest_record(f->in, rec);
@@ -192,7 +196,7 @@ static int ingest(struct follow *f, const struct cw_rec *rec)
 			f->goes_on = ((const struct cw_end *)rec)->reason == CW_END_NEXT;
 	}
 	if (err)
-		cw_fail(err, "%s: %s", f->input.open.capture,
+		cw_fail(err, "%s: %s", f->path,
 			*cw_ingest_error(f->in) ? cw_ingest_error(f->in) : strerror(-err));
 	return err;
 }
@@ -209,7 +213,7 @@ static int on_quiet(struct follow *f, uint64_t quiet_ms)
 	return err;
 }
 
-static int read_all(struct follow *f)
+static int read_file(struct follow *f)
 {
 	uint64_t quiet_ms = 0, interrupted = 0;
 	const struct cw_rec *rec;
@@ -235,6 +239,75 @@ static int read_all(struct follow *f)
 		quiet_ms = 0;
 	}
 	return err ? err : ingest(f, NULL);
+}
+
+static int open_capture(struct follow *f)
+{
+	const char *name = strcmp(f->path, "-") ? f->path : "standard input";
+	char text[CW_PLAN_ERR] = "";
+	int fd, err = cw_tail_open(&f->tail, f->path, &fd);
+
+	if (err)
+		return err;
+	err = cw_reader_open_fd(&f->reader, fd, name, text, sizeof(text));
+	return err ? cw_fail(err, "%s", *text ? text : strerror(-err)) : 0;
+}
+
+/* The file that the recording goes on in was begun before this one ended. NULL: it is not there. */
+static char *next_path(const struct follow *f)
+{
+	const char *own = cw_reader_meta(f->reader, "segment");
+	uint32_t number = own ? (uint32_t)strtoul(own, NULL, 10) + 1 : 0;
+	struct cw_sequence s;
+	char *path = NULL;
+
+	if (!number || cw_sequence_find(&s, f->path))
+		return NULL;
+	for (size_t i = 0; i < s.n && !path; i++)
+		if (s.files[i].number == number)
+			path = strdup(s.files[i].path);
+	cw_sequence_free(&s);
+	return path;
+}
+
+/* Leave the file that was read for the one at path, which becomes f's. */
+static int open_next(struct follow *f, char *path)
+{
+	const char *slash = strrchr(path, '/'), *mono;
+	int err;
+
+	cw_feed_say(f->reader, f->path, &f->said);
+	f->place.before += cw_reader_nproblems(f->reader);
+	f->unclean |= !cw_reader_clean_end(f->reader);
+	cw_reader_free(f->reader);
+	cw_tail_free(f->tail);
+	f->reader = NULL;
+	f->tail = NULL;
+	f->problems = f->said = 0;
+	f->goes_on = false;
+	free(f->path);
+	f->path = path;
+	err = open_capture(f);
+	if (err)
+		return err;
+	mono = cw_reader_meta(f->reader, "start_mono_ns");
+	f->place.since = mono ? strtoull(mono, NULL, 10) : 0;
+	f->place.file = slash ? slash + 1 : path;
+	return 0;
+}
+
+static int read_all(struct follow *f)
+{
+	char *next;
+	int err = read_file(f);
+
+	while (!err && f->goes_on && !interrupts && !cw_show_enough(f->show) &&
+	       (next = next_path(f))) {
+		err = open_next(f, next);
+		if (!err)
+			err = read_file(f);
+	}
+	return err;
 }
 
 static int print_reasons(struct follow *f)
@@ -263,13 +336,14 @@ static int end(struct follow *f)
 	struct cw_report *r = &f->report;
 	int err;
 
-	cw_ingest_info(f->in, "clean_end", cw_reader_clean_end(f->reader));
-	cw_ingest_info(f->in, "file_problems", (int64_t)cw_reader_nproblems(f->reader));
+	cw_ingest_info(f->in, "clean_end", !f->unclean && cw_reader_clean_end(f->reader));
+	cw_ingest_info(f->in, "file_problems",
+		       (int64_t)(f->place.before + cw_reader_nproblems(f->reader)));
 	err = cw_ingest_finish(f->in);
 	if (err)
-		return cw_fail(err, "%s: %s", f->input.open.capture,
+		return cw_fail(err, "%s: %s", f->path,
 			       *cw_ingest_error(f->in) ? cw_ingest_error(f->in) : strerror(-err));
-	cw_feed_say(f->reader, f->input.open.capture, &f->said);
+	cw_feed_say(f->reader, f->path, &f->said);
 	cw_queues_end(f->queues, cw_ingest_time(f->in));
 	err = show(f, true);
 	if (!err)
@@ -283,10 +357,9 @@ static int end(struct follow *f)
 		err = print_queues(f, true);
 	if (err)
 		return err;
-	if (f->goes_on)
-		cw_say("%s: the recording goes on in another file, and follow reads one: record "
-		       "without --rotate, or with -o - into follow",
-		       f->input.open.capture);
+	if (f->goes_on && !interrupts && !cw_show_enough(f->show))
+		cw_say("%s: the recording goes on in another file, which is not beside this one",
+		       f->path);
 	cw_database_say_losses(r->db, f->input.open.capture);
 	err = cw_show_summary(f->show);
 	if (!err && r->format == CW_FORMAT_TEXT)
@@ -311,19 +384,6 @@ static int open_database(struct follow *f)
 		     "PRAGMA temp.journal_mode=off; PRAGMA locking_mode=exclusive",
 		     NULL, NULL, NULL);
 	return 0;
-}
-
-static int open_capture(struct follow *f)
-{
-	const char *path = f->input.open.capture;
-	const char *name = strcmp(path, "-") ? path : "standard input";
-	char text[CW_PLAN_ERR] = "";
-	int fd, err = cw_tail_open(&f->tail, path, &fd);
-
-	if (err)
-		return err;
-	err = cw_reader_open_fd(&f->reader, fd, name, text, sizeof(text));
-	return err ? cw_fail(err, "%s", *text ? text : strerror(-err)) : 0;
 }
 
 static int start(struct follow *f)
@@ -393,6 +453,7 @@ static void release(struct follow *f)
 	cw_ingest_free(f->in);
 	cw_reader_free(f->reader);
 	cw_tail_free(f->tail);
+	free(f->path);
 	cw_show_free(f->show);
 	cw_window_free(f->window);
 	cw_sums_free(f->sums);
@@ -415,7 +476,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Show chains and calls as they end, and a summary when the recorder stops. CAPTURE is '-' "
-	"for standard input, or a file that callweave-record is writing. Memory stays bounded "
+	"for standard input, or a file that callweave-record is writing; with --rotate the files "
+	"after it follow. Memory stays bounded "
 	"however long that takes. Ctrl-C ends it with the summary."
 	"\vExamples:\n"
 	"  callweave-record -p 1234 -o - work | callweave-analyze follow -\n"
@@ -475,6 +537,9 @@ int cw_cmd_follow(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &f))
 		return 2;
+	f.path = strdup(f.input.open.capture);
+	if (!f.path)
+		return 1;
 	f.watch.arg = &f;
 	f.report.config = cw_input_filters(&f.input);
 	signal(SIGINT, on_interrupt);

@@ -63,8 +63,20 @@ said "a.0002.cwc: this is one of 5 files of a recording: dump shows no other"
 "$analyze" dump --validate "$dir/s/a.0002.cwc" >"$dir/out" 2>"$dir/err" || complain "dump --validate of a segment: $(cat "$dir/err" "$dir/out")"
 said "a.0002.cwc: this is one of 5 files"
 "$analyze" dump tests/captures/v1-async.cwc --type end 2>&1 >/dev/null | grep -q 'one of' && complain "dump of one file speaks of several"
-"$analyze" follow "$dir/s/a.0001.cwc" >"$dir/out" 2>"$dir/err" || complain "follow of a segment: $(cat "$dir/err")"
-said "a.0001.cwc: the recording goes on in another file, and follow reads one"
+# Following goes on in the next file, also while that is written, and says where there is none.
+ended() { grep '"type":"c' | LC_ALL=C sort; }
+"$analyze" follow tests/captures/v1-async.cwc --format jsonl 2>/dev/null | ended >"$dir/whole.ended"
+[ "$(wc -l <"$dir/whole.ended")" -gt 100 ] || complain "nothing is followed"
+"$analyze" follow "$dir/s/a.0001.cwc" --format jsonl 2>"$dir/err" | ended | cmp - "$dir/whole.ended" || complain "follow of segments: $(cat "$dir/err")"
+[ -s "$dir/err" ] && complain "follow of segments says: $(cat "$dir/err")"
+mkdir "$dir/grows"
+cp "$dir"/s/a.000[145].cwc "$dir/grows"
+{ head -c 6000 "$dir/s/a.0002.cwc"; sleep 1; cp "$dir/s/a.0003.cwc" "$dir/grows"; tail -c +6001 "$dir/s/a.0002.cwc"; } >"$dir/grows/a.0002.cwc" &
+"$analyze" follow "$dir/grows/a.0001.cwc" --format jsonl 2>"$dir/err" | ended | cmp - "$dir/whole.ended" || complain "follow of a segment that grows: $(cat "$dir/err")"
+wait
+rm "$dir/grows/a.0003.cwc"
+"$analyze" follow "$dir/grows/a.0001.cwc" >"$dir/out" 2>"$dir/err" || complain "follow of some segments: $(cat "$dir/err")"
+said "a.0002.cwc: the recording goes on in another file, which is not beside this one"
 "$analyze" follow "$dir/s/a.0005.cwc" 2>&1 >/dev/null | grep -q 'goes on in another file' && complain "the last segment goes on"
 "$analyze" archive "$dir/s/a.0001.cwc" -o "$dir/copy.cwc" >"$dir/out" 2>"$dir/err" && complain "a segment was archived"
 said "a.0001.cwc is one of 5 files of a recording, and archive copies one file"
