@@ -345,6 +345,7 @@ static int carry(struct cw_drain *d)
 	if (!d->paused) /* what happened before has gone by */
 		cw_modules_reach(d->s.modules, now);
 	cw_tracked_settle(d->tracked);
+	cw_probes_text_done(d->s.probes);
 	return rc < 0 && !d->paused ? rc : 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel addresses that were seen, and their symbols. Owns which were described already. The
- * kernel's table (some 200,000 lines) is read once for a batch of new addresses and never kept; it
- * is not sorted, so each wanted address collects the symbols between it and the one below.
+ * Kernel addresses that were seen, and their symbols. Owns which were described already. What is
+ * not in the kernel's own code, which kerntext.c keeps, comes and goes: for a batch of such
+ * addresses the table (some 200,000 lines) is read and not kept; it is not sorted there, so each
+ * wanted address collects the symbols between it and the one below.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include "idmap.h"
 #include "kallsyms.h"
+#include "kerntext.h"
 
 #define MAX_NAME 128
 
@@ -26,9 +28,10 @@ struct want {
 
 struct cw_kallsyms {
 	char *path;
-	struct cw_idmap seen;    /* addresses noted */
-	struct cw_idmap written; /* starts of symbols written */
-	uint64_t *fresh;         /* addresses not looked up yet */
+	struct cw_kerntext *text; /* NULL until it is needed */
+	struct cw_idmap seen;     /* addresses noted */
+	struct cw_idmap written;  /* starts of symbols written */
+	uint64_t *fresh;          /* addresses not looked up yet */
 	size_t nfresh, capacity;
 	struct cw_rec **recs; /* written, to be written again */
 	size_t nrecs, recs_capacity;
@@ -57,6 +60,7 @@ void cw_kallsyms_free(struct cw_kallsyms *k)
 		return;
 	for (i = 0; i < k->nrecs; i++)
 		free(k->recs[i]);
+	cw_kerntext_free(k->text);
 	free(k->recs);
 	free(k->fresh);
 	free(k->path);
@@ -147,10 +151,10 @@ static bool look_up(struct cw_kallsyms *k, struct want *wants, size_t n)
 	return any;
 }
 
-static int write_symbol(struct cw_kallsyms *k, struct cw_writer *w, const struct want *sym,
-			uint64_t end, uint64_t ts)
+static int write_symbol(struct cw_kallsyms *k, struct cw_writer *w, const char *name,
+			uint64_t start, uint64_t end, uint64_t ts)
 {
-	size_t len = strlen(sym->name);
+	size_t len = strnlen(name, MAX_NAME - 1);
 	struct cw_ksym *rec;
 
 	if (k->nrecs == k->recs_capacity) {
@@ -163,7 +167,7 @@ static int write_symbol(struct cw_kallsyms *k, struct cw_writer *w, const struct
 		k->recs_capacity = capacity;
 	}
 	rec = calloc(1, sizeof(*rec) + len);
-	if (!rec || cw_idmap_put(&k->written, sym->highest, 1)) {
+	if (!rec || cw_idmap_put(&k->written, start, 1)) {
 		free(rec);
 		return -ENOMEM;
 	}
@@ -171,9 +175,9 @@ static int write_symbol(struct cw_kallsyms *k, struct cw_writer *w, const struct
 	rec->h.size = (uint16_t)(sizeof(*rec) + len);
 	rec->h.cpu = CW_CPU_NONE;
 	rec->h.ts = ts;
-	rec->start = sym->highest;
+	rec->start = start;
 	rec->end = end;
-	memcpy(rec->name, sym->name, len);
+	memcpy(rec->name, name, len);
 	k->recs[k->nrecs++] = &rec->h;
 	return cw_writer_append(w, &rec->h);
 }
@@ -194,13 +198,13 @@ static int write_symbols(struct cw_kallsyms *k, struct cw_writer *w, const struc
 			continue;
 		for (next = i + 1; next < n && !wants[next].highest;)
 			next++;
-		rc = write_symbol(k, w, sym,
+		rc = write_symbol(k, w, sym->name, sym->highest,
 				  wants[next].highest ? wants[next].lowest : wants[i].addr + 1, ts);
 	}
 	return rc;
 }
 
-/* New addresses are mostly in symbols that are known: drop them, as the table takes 35 ms to read.
+/* New addresses are mostly in symbols that are known: drop them, as the table takes long to read.
  */
 static void drop_known(struct cw_kallsyms *k)
 {
@@ -221,6 +225,33 @@ static void drop_known(struct cw_kallsyms *k)
 	k->nfresh = n;
 }
 
+/* Those in the kernel's own code; the others stay. */
+static int flush_text(struct cw_kallsyms *k, struct cw_writer *w, uint64_t ts)
+{
+	uint64_t start, end;
+	const char *name;
+	size_t i, n = 0;
+	int rc = 0;
+
+	cw_kallsyms_load(k);
+	for (i = 0; !rc && k->text && i < k->nfresh; i++) {
+		name = cw_kerntext_find(k->text, k->fresh[i], &start, &end);
+		if (!name)
+			k->fresh[n++] = k->fresh[i];
+		else if (!cw_idmap_get(&k->written, start))
+			rc = write_symbol(k, w, name, start, end, ts);
+	}
+	if (k->text)
+		k->nfresh = n;
+	return rc;
+}
+
+void cw_kallsyms_load(struct cw_kallsyms *k)
+{
+	if (!k->text)
+		k->text = cw_kerntext_new(k->path);
+}
+
 int cw_kallsyms_flush(struct cw_kallsyms *k, struct cw_writer *w, uint64_t ts)
 {
 	struct want *wants;
@@ -228,9 +259,11 @@ int cw_kallsyms_flush(struct cw_kallsyms *k, struct cw_writer *w, uint64_t ts)
 	int rc = 0;
 
 	drop_known(k);
+	if (k->nfresh)
+		rc = flush_text(k, w, ts);
 	n = k->nfresh;
-	if (!n)
-		return 0;
+	if (!n || rc)
+		return rc;
 	wants = calloc(n + 1, sizeof(*wants));
 	if (!wants)
 		return -ENOMEM;

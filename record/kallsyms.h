@@ -12,6 +12,9 @@ struct cw_kallsyms;
 struct cw_kallsyms *cw_kallsyms_new(const char *path);
 void cw_kallsyms_free(struct cw_kallsyms *k);
 
+/* Read the names of the kernel's own code now: it takes 35 ms, which a recording had better not. */
+void cw_kallsyms_load(struct cw_kallsyms *k);
+
 /* An address was seen. Cheap. */
 void cw_kallsyms_note(struct cw_kallsyms *k, uint64_t addr);
 

@@ -112,6 +112,8 @@ static int step_writer(struct recording *r)
 		return -ENOMEM;
 	cw_modules_set_embed(r->modules, r->opt.embed, r->opt.embed_max);
 	cw_modules_on_text(r->modules, cw_probes_text, r->probes);
+	if (r->opt.plan->attribution)
+		cw_modules_know_kernel(r->modules);
 	if (r->opt.segments || r->opt.flight_ns) {
 		cw_modules_keep_files(r->modules);
 		rc = cw_losses_count_files(r->losses);

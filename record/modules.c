@@ -400,6 +400,11 @@ void cw_modules_note_saved(struct cw_modules *m, const struct cw_stack_regs *r)
 	cw_wanted_saved(&m->wanted, r);
 }
 
+void cw_modules_know_kernel(struct cw_modules *m)
+{
+	cw_kallsyms_load(m->ksyms);
+}
+
 bool cw_modules_was_mapped(const struct cw_modules *m, uint32_t module_id)
 {
 	return cw_modtab_was_mapped(m->modtab, module_id);

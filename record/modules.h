@@ -56,6 +56,9 @@ int cw_modules_drain_last(struct cw_modules *m); /* with what was lost, at the e
 /* Reports that found no room so far. Lost records say when, and /proc what is mapped since. */
 uint64_t cw_modules_lost(const struct cw_modules *m);
 
+/* Read what the kernel's own functions are called before the recording begins. */
+void cw_modules_know_kernel(struct cw_modules *m);
+
 /*
  * Call text for each executable mapping of a process (kernel-global pid) that becomes known, and
  * with start = end = 0 when the process is forgotten. Before anything else.

@@ -58,7 +58,12 @@ bool cw_moved_is_text(int fd, uint64_t offset, uint32_t pid, uint64_t start, uin
 
 bool cw_is_memory(const char *path)
 {
-	return path[0] == '[' && strcmp(path, "[vdso]") != 0 && strcmp(path, "[vsyscall]") != 0;
+	static const char *const kernels[] = {"[vdso]", "[vsyscall]", "[uprobes]"};
+	bool own = path[0] == '[';
+
+	for (size_t i = 0; own && i < sizeof(kernels) / sizeof(*kernels); i++)
+		own = strcmp(path, kernels[i]) != 0;
+	return own;
 }
 
 /* Nothing that was compiled is there at first. */

@@ -12,7 +12,8 @@ struct cw_pending {
 		struct cw_mmap_event e; /* file.path is malloc'ed; NULL: free */
 		uint8_t build_id[24];
 	} slots[MAX_PENDING];
-	size_t next; /* slot to use next, and so the oldest */
+	uint32_t pids[MAX_PENDING]; /* of the slots in use: looked through for every new process */
+	size_t next;                /* slot to use next, and so the oldest */
 };
 
 struct cw_pending *cw_pending_new(void)
@@ -20,10 +21,11 @@ struct cw_pending *cw_pending_new(void)
 	return calloc(1, sizeof(struct cw_pending));
 }
 
-static void release(struct slot *s)
+static void release(struct cw_pending *p, size_t slot)
 {
-	free((char *)s->e.file.path);
-	s->e.file.path = NULL;
+	free((char *)p->slots[slot].e.file.path);
+	p->slots[slot].e.file.path = NULL;
+	p->pids[slot] = 0;
 }
 
 void cw_pending_free(struct cw_pending *p)
@@ -33,7 +35,7 @@ void cw_pending_free(struct cw_pending *p)
 	if (!p)
 		return;
 	for (i = 0; i < MAX_PENDING; i++)
-		release(&p->slots[i]);
+		release(p, i);
 	free(p);
 }
 
@@ -43,12 +45,14 @@ void cw_pending_add(struct cw_pending *p, const struct cw_mmap_event *e)
 
 	if (e->file.build_id_size > sizeof(s->build_id))
 		return;
-	release(s);
+	release(p, p->next);
 	s->e = *e;
 	s->e.file.path = strdup(e->file.path);
 	if (e->file.build_id_size)
 		memcpy(s->build_id, e->file.build_id, e->file.build_id_size);
 	s->e.file.build_id = s->build_id;
+	if (s->e.file.path)
+		p->pids[p->next] = e->file.pid;
 	p->next = (p->next + 1) % MAX_PENDING;
 }
 
@@ -59,12 +63,12 @@ int cw_pending_replay(struct cw_pending *p, uint32_t pid,
 	int rc = 0;
 
 	for (i = 0; !rc && i < MAX_PENDING; i++) {
-		struct slot *s = &p->slots[(p->next + i) % MAX_PENDING];
+		size_t slot = (p->next + i) % MAX_PENDING;
 
-		if (!s->e.file.path || s->e.file.pid != pid)
+		if (p->pids[slot] != pid)
 			continue;
-		rc = fn(arg, &s->e);
-		release(s);
+		rc = fn(arg, &p->slots[slot].e);
+		release(p, slot);
 	}
 	return rc;
 }

@@ -78,23 +78,52 @@ static void texts_add(struct cw_texts *t, uint64_t start, uint64_t end)
 	t->ranges[i].end = end;
 }
 
+/*
+ * Processes map their files in a row, and many have ended by the end of the batch: what is known of
+ * one is gathered before it is told to the programs.
+ */
+void cw_probes_text_done(struct cw_probes *pr)
+{
+	struct cw_text_gather *g = &pr->text;
+
+	/* Without room stacks are told apart by more than they need. */
+	if (g->changed)
+		bpf_map_update_elem(bpf_map__fd(pr->skel->maps.texts), &g->pid, &g->texts, BPF_ANY);
+	g->told |= g->changed;
+	g->changed = false;
+}
+
+/* What is told of pid into pr->text. */
+static void gather(struct cw_probes *pr, uint32_t pid)
+{
+	struct cw_text_gather *g = &pr->text;
+
+	if (g->pid == pid)
+		return;
+	cw_probes_text_done(pr);
+	g->pid = pid;
+	g->told = !bpf_map_lookup_elem(bpf_map__fd(pr->skel->maps.texts), &pid, &g->texts);
+	if (!g->told) {
+		memset(&g->texts, 0, sizeof(g->texts));
+		memset(g->texts.ranges, 0xff, sizeof(g->texts.ranges));
+	}
+}
+
 void cw_probes_text(void *probes, uint32_t pid, uint64_t start, uint64_t end)
 {
 	struct cw_probes *pr = probes;
-	int fd = bpf_map__fd(pr->skel->maps.texts);
-	struct cw_texts t;
+	struct cw_text_gather *g = &pr->text;
 
-	if (start >= end) {
-		bpf_map_delete_elem(fd, &pid);
+	if (start < end) {
+		gather(pr, pid);
+		texts_add(&g->texts, start, end);
+		g->changed = true;
 		return;
 	}
-	if (bpf_map_lookup_elem(fd, &pid, &t)) {
-		memset(&t, 0, sizeof(t));
-		memset(t.ranges, 0xff, sizeof(t.ranges));
-	}
-	texts_add(&t, start, end);
-	/* Without room stacks are told apart by more than they need. */
-	bpf_map_update_elem(fd, &pid, &t, BPF_ANY);
+	if (g->pid != pid || g->told)
+		bpf_map_delete_elem(bpf_map__fd(pr->skel->maps.texts), &pid);
+	if (g->pid == pid)
+		memset(g, 0, sizeof(*g));
 }
 
 uint32_t cw_probes_rec_pid(const struct cw_probes *pr, uint32_t global)

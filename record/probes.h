@@ -33,8 +33,10 @@ bool cw_probes_any_process(const struct cw_probes *pr);
 /* Kernel-global id of a wanted process; 0 when it was not found. */
 uint32_t cw_probes_global_pid(const struct cw_probes *pr, uint32_t pid);
 
-/* A process (kernel-global pid) has code from start to end; start = end: forget the process. */
+/* A process (kernel-global pid) has code from start to end; start = end: forget the process. The
+ * programs hear of it with cw_probes_text_done at the latest. */
 void cw_probes_text(void *probes, uint32_t pid, uint64_t start, uint64_t end);
+void cw_probes_text_done(struct cw_probes *pr);
 
 /* A probe that had too many hits (--max-rate). */
 struct cw_hot_probe {

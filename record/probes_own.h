@@ -31,6 +31,12 @@ struct cw_probes {
 	} * own; /* of each point; links only where points do not share those of their file */
 	size_t nown;
 	uint32_t hot; /* points that had too many hits and were seen */
+	struct cw_text_gather {
+		uint32_t pid; /* 0: nobody's */
+		bool changed; /* since the programs were told */
+		bool told;    /* they know some of it */
+		struct cw_texts texts;
+	} text;
 };
 
 /* What the programs know a point by, when they serve several. */

@@ -57,8 +57,11 @@ static void describe(struct cw_tracked *t, uint32_t global)
 	uint32_t id = seen_id(t, global);
 
 	cw_pidset_remove(&t->pending, global);
-	if (cw_pidset_add(&t->known, global) && id)
-		cw_modules_snapshot(t->modules, id, global);
+	if (!cw_pidset_add(&t->known, global) || !id)
+		return;
+	/* A process that has ended by now needs no telling. */
+	if (!cw_modules_snapshot(t->modules, id, global))
+		cw_probes_text_done(t->probes);
 }
 
 static void on_thread(struct cw_tracked *t, const struct cw_thread *r)
