@@ -219,11 +219,21 @@ if unshare -m true 2>/dev/null; then
 	strip -o "$tmp/bin/trace_async_test" "$whole"
 	objcopy --only-keep-debug "$whole" "$tmp/bin/own.debug"
 	(cd "$tmp/bin" && objcopy --add-gnu-debuglink=own.debug trace_async_test)
-	mkdir "$tmp/bin/inside"
+	mkdir "$tmp/bin/inside" && mkfifo "$tmp/bin/seen"
 	# shellcheck disable=SC2016
-	"$record" -o "$tmp/root/inside.cwc" --exec unshare libc.so.6:clock_nanosleep -- -m sh -c 'mount -t tmpfs none "$0/inside" &&
-		cp "$0/trace_async_test" "$0/own.debug" "$0/inside" && exec "$0/inside/trace_async_test" --count 50' "$tmp/bin" \
-		>"$tmp/inside.out" 2>"$tmp/inside.log" || fail "inside: $(tail -n 2 "$tmp/inside.log")"
+	"$record" -o "$tmp/root/inside.cwc" -f --exec unshare libc.so.6:clock_nanosleep -- -m sh -c 'mount -t tmpfs none "$0/inside" &&
+		cp "$0/trace_async_test" "$0/own.debug" "$0/inside" && "$0/inside/trace_async_test" --count 5; read -r line <"$0/seen"' "$tmp/bin" \
+		>"$tmp/inside.out" 2>"$tmp/inside.log" &
+	recorder_pid=$!
+	pids+=($recorder_pid)
+	embedded() { # the namespace is there until that is seen
+		"$analyze" sql "$tmp/root/inside.cwc" --no-cache --no-symbols --format csv "SELECT name FROM module JOIN module_blob
+			USING(module_id) WHERE kind = 'debug symbols'" 2>/dev/null | grep -q trace_async_test
+	}
+	wait_for embedded
+	echo >"$tmp/bin/seen"
+	wait $recorder_pid || fail "inside: $(tail -n 2 "$tmp/inside.log")"
+	forget $recorder_pid
 	in_root sql /inside.cwc --no-cache --format csv "$frames_sql" 2>"$tmp/err" | tail -n +2 | tr -d '\r' >"$tmp/got"
 	expect "names by a debug file of the program's own namespace" "$(same own_names)" ""
 	expect "what is embedded of that one" "$(of_program inside)" "debug symbols, symbols,capture,"
