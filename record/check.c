@@ -147,7 +147,7 @@ static bool try_sched(struct machine *m, char *note)
 static bool try_maps(struct machine *m, char *note)
 {
 	struct cw_mmapwatch *w = NULL;
-	int rc = cw_mmapwatch_new(&w);
+	int rc = cw_mmapwatch_new(&w, 0);
 
 	(void)m;
 	cw_mmapwatch_free(w);

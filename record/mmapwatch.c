@@ -127,7 +127,7 @@ static int open_ring(struct cw_mmapwatch *w, uint32_t cpu)
 	return 0;
 }
 
-int cw_mmapwatch_new(struct cw_mmapwatch **out)
+int cw_mmapwatch_new(struct cw_mmapwatch **out, size_t room)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint32_t cpu, n = cpus > 0 ? (uint32_t)cpus : 1;
@@ -138,7 +138,7 @@ int cw_mmapwatch_new(struct cw_mmapwatch **out)
 	if (!w)
 		return -ENOMEM;
 	w->page_size = (size_t)sysconf(_SC_PAGESIZE);
-	w->ring_bytes = ring_bytes(n);
+	w->ring_bytes = room ? room : ring_bytes(n);
 	for (cpu = 0; cpu < n; cpu++) {
 		rc = open_ring(w, cpu);
 		if (rc && rc != -ENODEV && rc != -ENXIO) { /* those two: the CPU is offline */

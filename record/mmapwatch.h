@@ -23,8 +23,11 @@ struct cw_mmap_event {
 
 struct cw_mmapwatch;
 
-/* Watch every CPU. -EACCES or -EPERM without the privilege (CAP_PERFMON). */
-int cw_mmapwatch_new(struct cw_mmapwatch **out);
+/*
+ * Watch every CPU, with room for that many bytes of reports on each: a power of two of pages, 0 for
+ * what is right for this machine. -EACCES or -EPERM without the privilege (CAP_PERFMON).
+ */
+int cw_mmapwatch_new(struct cw_mmapwatch **out, size_t room);
 void cw_mmapwatch_free(struct cw_mmapwatch *w);
 
 /*

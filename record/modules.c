@@ -32,6 +32,7 @@ struct cw_modules {
 	struct cw_mmapwatch *watch; /* NULL when nothing is watched */
 	struct cw_pending *pending; /* mappings of processes that are not known yet */
 	uint64_t lost;              /* reports of mappings */
+	size_t room;                /* for them; 0: as much as is right */
 	struct cw_wanted wanted;    /* by the stacks that went by */
 	bool (*keep)(void *arg, uint32_t pid);
 	void *keep_arg;
@@ -295,6 +296,11 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	return rc || p->whole ? rc : read_maps(m, p);
 }
 
+void cw_modules_set_room(struct cw_modules *m, size_t bytes)
+{
+	m->room = bytes;
+}
+
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg)
 {
 	int rc = 0;
@@ -302,7 +308,7 @@ int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid)
 	m->keep = keep;
 	m->keep_arg = arg;
 	if (!m->watch)
-		rc = cw_mmapwatch_new(&m->watch);
+		rc = cw_mmapwatch_new(&m->watch, m->room);
 	m->wanted.reported = m->watch;
 	return rc;
 }

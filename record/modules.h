@@ -47,6 +47,7 @@ bool cw_modules_born(struct cw_modules *m, uint32_t pid, uint64_t start_boottime
  * with what a stack shows it is called by cw_modules_note_stack; cw_modules_drain takes all there
  * is. Reach the present at least every 100 ms; cw_modules_make_room before a while without.
  */
+void cw_modules_set_room(struct cw_modules *m, size_t bytes); /* a CPU, see cw_mmapwatch_new */
 int cw_modules_watch(struct cw_modules *m, bool (*keep)(void *arg, uint32_t pid), void *arg);
 int cw_modules_reach(struct cw_modules *m, uint64_t ts);
 int cw_modules_drain(struct cw_modules *m);
