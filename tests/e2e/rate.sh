@@ -68,7 +68,8 @@ if import full; then
 fi
 
 # A ring that is much too small: received + lost is what happened, and chains that it touches say so.
-record_pid tiny queue_bench --seconds 2 -- "${hop[@]}" --ring-size 8K handle_item
+# An emulator's recorder takes a second until it reads the ring at all.
+record_pid tiny queue_bench --seconds $((slow > 1 ? 8 : 2)) -- "${hop[@]}" --ring-size 8K handle_item
 if import tiny; then
 	lost() { # KIND
 		query tiny "SELECT coalesce(sum(count), 0) FROM loss WHERE kind = '$1'"
@@ -93,11 +94,12 @@ if import tiny; then
 	ousted=$(received raw_sched_switch "flags & 2 AND prev_pid = $target_pid")
 	voluntary=$(query tiny "SELECT voluntary FROM t.ending")
 	involuntary=$(query tiny "SELECT involuntary FROM t.ending")
+	before=$((slow > 1 ? 200 : 2)) # what is lost may have been before the time that is counted
 	at_least "switches lost with a tiny ring" "$(($(lost sched_block) + $(lost sched_switch)))" 1
 	at_most "difference of sleeps recorded or lost ($slept) and counted by the kernel ($voluntary)" \
-		"$((slept > voluntary ? slept - voluntary : voluntary - slept))" 2
+		"$((slept > voluntary ? slept - voluntary : voluntary - slept))" $before
 	at_most "switches recorded ($slept asleep, $ousted runnable), above those counted by the kernel" \
-		"$((slept + ousted))" "$((voluntary + involuntary + 2))"
+		"$((slept + ousted))" "$((voluntary + involuntary + before))"
 	at_least "switches recorded or lost ($slept asleep, $ousted runnable, $(lost sched_switch) of both kinds lost), by the kernel's count" \
 		"$((slept + ousted + $(lost sched_switch)))" "$((voluntary + involuntary - 2))"
 	# Each waking is followed by its wakeup.
@@ -110,7 +112,8 @@ if import tiny; then
 		"SELECT count(*) FROM chain c JOIN path p USING(chain_id) JOIN hop h USING(chain_id)
 		 WHERE p.flags = '' AND (h.queue_ns < 0 OR h.work_ns < 0
 			OR h.oncpu_ns + h.blocked_ns + h.runq_ns + h.preempted_ns <> h.work_ns)")" 0
-	at_least "chains with a flag" "$(query tiny "SELECT count(*) FROM path WHERE flags <> ''")" 1
+	[ "$slow" -gt 1 ] || # where the losses may be over before the first chain
+		at_least "chains with a flag" "$(query tiny "SELECT count(*) FROM path WHERE flags <> ''")" 1
 	expect "handoffs stitched to another one without a flag" "$(query tiny \
 		"SELECT count(*) FROM edge e JOIN slice s ON s.slice_id = e.src_slice
 		 JOIN slice d ON d.slice_id = e.dst_slice WHERE s.arg3 <> d.arg2 AND e.evidence = 'exact'")" 0
