@@ -13,11 +13,21 @@ RANDOM=42
 grown() { # FILE SIZE: by events since it had that size, thousands of them
 	[ "$(stat -c %s "$1")" -gt $(($2 + 16384)) ]
 }
+# Who gets no CPU makes nothing and writes nothing: ms that threads of these processes waited for one.
+waited() { # PIDS
+	local pid
+	for pid; do
+		cat /proc/"$pid"/task/*/schedstat
+	done 2>/dev/null | awk '{ ns += $2 } END { printf "%d", ns / 1000000 }'
+}
 for ((i = 0; i < 10; i++)); do
-	start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/k.cwc" handle_item
+	start_recorder "$tmp/log" --embed none -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/k.cwc" handle_item
 	recorder=$recorder_pid
 	wait_for grown "$tmp/k.cwc" "$(stat -c %s "$tmp/k.cwc")"
+	idle=$(waited $recorder $target)
 	sleep "0.$((100 + RANDOM % 599))"
+	idle=$(($(waited $recorder $target) - idle))
+	busy || idle=0 # nobody waits for long there
 	killed=$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
@@ -29,22 +39,21 @@ for ((i = 0; i < 10; i++)); do
 	last=$(sqlite3 "$tmp/k.db" "SELECT max(ts) / 1000000 FROM slice")
 	missing=$((killed - ${last:-0}))
 	[ $missing -gt $worst ] && worst=$missing
-	[ $missing -le $((slow > 1 ? 1000 : 250)) ] || { # an emulator gets as far as its host lets it
-		late=$((late + 1))
-		echo "kill $i: $missing ms missing before it"
-	}
+	# An emulator gets as far as its host lets it.
+	[ $missing -le $((idle + (slow > 1 ? 1000 : 250))) ] || late=$((late + 1))
+	echo "kill $i: $missing ms missing before it, $idle ms waited for a CPU"
 	limit_of "calls in a file" 500 50
 	at_least "kill $i: calls in the file" "$(sqlite3 "$tmp/k.db" "SELECT count(*) FROM slice")" $limit
 	[ -s "$tmp/import" ] || fail "kill $i: import does not say that the file ends early"
 	rm -f "$tmp/k.cwc" "$tmp/k.db"
 done
-# Who gets no CPU writes nothing: where many others want it, it is asked of half of them.
+# Who still waits for a CPU has not been counted: where many others want it, it is asked of half of them.
 limit_of "kills with more than 250 ms missing" 0 5
 at_most "kills with more than 250 ms missing, of 10" $late $limit
 note "at most $worst ms missing in 10 kills"
 
 # Ctrl-C closes the file.
-start_recorder "$tmp/log" -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item
+start_recorder "$tmp/log" --embed none -p $target --async-hop submit_item,2,handle_item,1 -o "$tmp/c.cwc" handle_item
 wait_for grown "$tmp/c.cwc" "$(stat -c %s "$tmp/c.cwc")"
 sleep 0.2
 kill -INT $recorder_pid
@@ -81,7 +90,9 @@ began=$(date +%s%N)
 kill -INT $recorder_pid
 wait $recorder_pid
 expect "exit status after a second Ctrl-C" $? 130
-at_most "ms that the second Ctrl-C took" $((($(date +%s%N) - began) / 1000000)) 1000
+took=$((($(date +%s%N) - began) / 1000000))
+limit_of "ms that the second Ctrl-C took" 1000 10000
+at_most "ms that the second Ctrl-C took" $took $limit
 forget $recorder_pid
 gone() { ! kill -0 "$child"; }
 wait_for gone
