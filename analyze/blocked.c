@@ -10,6 +10,8 @@
 #include "listing.h"
 #include "report.h"
 #include "say.h"
+#include "view_again.h"
+#include "wait_sums.h"
 
 /* Both views as one table, worked out once: whose is the number of a hop or, negative, of a probe.
  */
@@ -161,9 +163,24 @@ int cw_blocked_collect(sqlite3 *db, const char *database)
 	return err;
 }
 
+/* Both views over sums that are there already. */
+static int collect_all(sqlite3 *db)
+{
+	int err = cw_exec(db, "CREATE TEMP TABLE IF NOT EXISTS queue_task AS"
+			      " SELECT * FROM main.queue_task");
+
+	if (!err)
+		err = cw_wait_sums(db);
+	if (!err)
+		err = cw_view_again(db, "hop_reason");
+	if (!err)
+		err = cw_view_again(db, "function_reason");
+	return err ? err : cw_blocked_collect(db, "temp");
+}
+
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out)
 {
-	int err = cw_blocked_collect(db, "main");
+	int err = collect_all(db);
 
 	return err ? err : cw_blocked_print_collected(db, format, top, out);
 }

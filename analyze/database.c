@@ -37,7 +37,7 @@ static void harden(sqlite3 *db)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_exec(db,
 		     "PRAGMA cell_size_check=1; PRAGMA mmap_size=0; PRAGMA cache_size=-65536;"
-		     "PRAGMA temp_store=file",
+		     "PRAGMA temp_store=file; PRAGMA temp.cache_size=-65536",
 		     NULL, NULL, NULL);
 }
 

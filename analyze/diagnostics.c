@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "diagnostics.h"
 #include "listing.h"
+#include "queue_sums.h"
 #include "report.h"
 #include "say.h"
 
@@ -61,18 +62,25 @@ static int put_before(sqlite3 *db, const char *kind, const char *view, uint64_t 
 
 /*
  * The views are worked out once each: a view that is read from several places would be every time.
- * The temporary ones come before those of the database when SQLite looks up a name.
+ * The temporary ones come before those of the database when SQLite looks up a name. interval_ns 0:
+ * the whole capture only, which takes no views of every step.
  */
 static int work_out(sqlite3 *db, uint64_t interval_ns)
 {
 	int err = cw_exec(db, "DROP TABLE IF EXISTS temp.queue_diagnostics;"
+			      "DROP TABLE IF EXISTS temp.queue_sum;"
+			      "DROP TABLE IF EXISTS temp.queue_slot;"
 			      "DROP VIEW IF EXISTS temp.queue_event;"
 			      "DROP TABLE IF EXISTS temp.queue_task");
 
 	if (!err)
 		err = put_before(db, "TABLE", "queue_task", interval_ns);
-	if (!err)
+	if (!err && !interval_ns)
+		err = cw_queue_sums(db, 1);
+	if (!err && interval_ns)
 		err = put_before(db, "VIEW", "queue_event", interval_ns);
+	if (!err && interval_ns)
+		err = put_before(db, "TABLE", "queue_sum", interval_ns);
 	if (!err)
 		err = put_before(db, "TABLE", "queue_diagnostics", interval_ns);
 	return err;
@@ -344,7 +352,7 @@ int cw_diagnostics_print(sqlite3 *db, enum cw_format format, uint64_t interval_n
 			       "%d are shown",
 			       (double)interval_ns / 1e6, (double)length / 1e9,
 			       CW_DIAGNOSTIC_INTERVALS);
-	err = work_out(db, interval_ns ? interval_ns : INT64_MAX);
+	err = work_out(db, interval_ns);
 	if (err || format != CW_FORMAT_TEXT)
 		return err ? err : print_rows(db, format, interval_ns, out);
 	text_init(db, &t, out);

@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include "queue_sums.h"
+#include "ranks.h"
 #include "report_html.h"
 #include "say.h"
+#include "view_again.h"
+#include "wait_sums.h"
+
+#define QUEUE_SLOTS 240 /* the figures of a queue are drawn from so many parts of the capture */
 
 struct asset {
 	const char *name, *text;
@@ -86,14 +92,10 @@ static int pack_text(struct packer *p, const char *text)
 static int remake_views(sqlite3 *db)
 {
 	sqlite3_stmt *s = NULL;
-	int err = cw_prepare(db, &s,
-			     "SELECT 'CREATE TEMP VIEW' || substr(replace(sql, was,"
-			     " coalesce(becomes, '')), length('CREATE VIEW') + 1)"
-			     " FROM main.sqlite_schema JOIN temp.remade USING(name)"
-			     " WHERE type = 'view'");
+	int err = cw_prepare(db, &s, "SELECT name FROM temp.remade");
 
 	while (!err && sqlite3_step(s) == SQLITE_ROW)
-		err = cw_exec(db, (const char *)sqlite3_column_text(s, 0));
+		err = cw_view_again(db, (const char *)sqlite3_column_text(s, 0));
 	sqlite3_finalize(s);
 	return err ? err : cw_exec(db, "DELETE FROM temp.remade");
 }
@@ -105,7 +107,10 @@ static bool has_suffix(const char *name, const char *suffix)
 	return n >= m && !strcmp(name + n - m, suffix);
 }
 
-/* After each file, in the order of their names, the views that it wants made again. */
+/*
+ * After each file, in the order of their names, the views that it wants made again.
+ * After the first, the sums that C makes.
+ */
 static int run_scripts(sqlite3 *db)
 {
 	int err = 0;
@@ -116,6 +121,8 @@ static int run_scripts(sqlite3 *db)
 		err = cw_exec(db, assets[i].text);
 		if (!err)
 			err = remake_views(db);
+		if (!err && !strcmp(assets[i].name, "1-shared.sql"))
+			err = cw_wait_sums(db) ?: cw_queue_sums(db, QUEUE_SLOTS);
 	}
 	return err;
 }
@@ -271,11 +278,19 @@ static int add_filters(sqlite3 *db, const struct cw_filters *f)
 	return err;
 }
 
-/* temp.latency is there already: cw_report_totals made it. */
+/* temp.latency and temp.rank are there already: cw_report_totals made them. */
 static int prepare_data(struct cw_report *r)
 {
 	int err = add_filters(r->db, &r->filters);
 
+	if (!err)
+		err = cw_ranks(r->db, "chains",
+			       "SELECT NULL, 'total', p.queue_ns + p.work_ns FROM temp.item i"
+			       " JOIN path p USING(chain_id) WHERE p.work_ns IS NOT NULL");
+	if (!err)
+		err = cw_ranks(r->db, "calls",
+			       "SELECT probe_id, 'call', dur, oncpu_ns, blocked_ns, runq_ns,"
+			       " preempted_ns, unknown_ns FROM slice");
 	return err ? err : run_scripts(r->db);
 }
 

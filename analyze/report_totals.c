@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Counts what a summary says, from a whole capture. Knows nothing of formats. */
+#include "ranks.h"
 #include "report.h"
 
 const char cw_report_samples[] =
@@ -26,29 +27,17 @@ static const char tally[] =
 	"INSERT INTO temp.no_return SELECT no_return, count(*) FROM slice"
 	" WHERE no_return IS NOT NULL GROUP BY no_return";
 
-/* Nearest rank: the p-th percentile is the value at place ceil(p * n / 100). */
-static const char latency_head[] = "INSERT INTO temp.latency WITH sample AS (";
-static const char latency_tail[] =
-	"), ranked AS (SELECT plan_hop, part, ns,"
-	"  row_number() OVER (PARTITION BY plan_hop, part ORDER BY ns) AS place,"
-	"  count(*) OVER (PARTITION BY plan_hop, part) AS n FROM sample)"
-	"SELECT plan_hop, part, n, CAST(round(avg(ns)) AS INTEGER) AS avg,"
-	" max(ns) FILTER (WHERE place = (n * 50 + 99) / 100) AS p50,"
-	" CASE WHEN n >= 20 THEN max(ns) FILTER (WHERE place = (n * 95 + 99) / 100) END AS p95,"
-	" CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END AS p99,"
-	" max(ns) AS max FROM ranked GROUP BY plan_hop, part";
-
 int cw_report_totals(struct cw_report *r)
 {
-	char *sql;
 	int err = cw_exec(r->db, CW_TALLY_SCHEMA);
 
 	if (!err)
 		err = cw_exec(r->db, tally);
-	sql = sqlite3_mprintf("%s%s%s", latency_head, cw_report_samples, latency_tail);
 	if (!err)
-		err = cw_exec(r->db, sql);
-	sqlite3_free(sql);
+		err = cw_ranks(r->db, "items", cw_report_samples);
+	if (!err)
+		err = cw_exec(r->db, "INSERT INTO temp.latency SELECT id, part, n, avg, p50, p95,"
+				     " p99, max FROM temp.rank WHERE of = 'items'");
 	return err;
 }
 

@@ -149,11 +149,10 @@ WHERE CASE w.what WHEN 'submit' THEN t.first_taken WHEN 'start' THEN t.start_ts 
 	WHEN 'drop' THEN t.start_ts IS NULL AND t.leave_ts IS NOT NULL
 	WHEN 'done' THEN coalesce(t.end_ts, t.free_ts) IS NOT NULL ELSE t.free_ts IS NOT NULL END;
 
--- Queues and pools of each hop: one row for the whole capture and one for each second of it, or for longer
--- intervals where those would be more than 100,000.
--- `callweave-analyze diagnostics` makes it with other intervals. The 100,000th second is the last one,
--- and goes on to the end.
-CREATE VIEW queue_diagnostics AS
+-- What is counted for queue_diagnostics, which judges it: one row a hop for the whole capture and one for each
+-- second of it, or for longer intervals where those would be more than 100,000. The 100,000th second is the
+-- last one, and goes on to the end.
+CREATE VIEW queue_sum AS
 WITH RECURSIVE
 setting AS (SELECT 1000000000 AS interval_ns),
 span AS MATERIALIZED (
@@ -192,8 +191,8 @@ each_worker AS MATERIALIZED (
 pool AS MATERIALIZED (
 	SELECT plan_hop, part, count(*) AS workers FROM each_worker GROUP BY plan_hop, part),
 busiest AS MATERIALIZED (
-	SELECT plan_hop, part, tid, started, work_ns FROM (
-		SELECT w.plan_hop, w.part, coalesce(t.rec_tid, t.tid) AS tid, w.started, w.work_ns,
+	SELECT plan_hop, part, utid, started, work_ns FROM (
+		SELECT w.plan_hop, w.part, w.utid, w.started, w.work_ns,
 			row_number() OVER (PARTITION BY w.plan_hop, w.part
 				ORDER BY w.started DESC, t.tid) AS place
 		FROM each_worker w LEFT JOIN thread t USING(utid)) WHERE place = 1),
@@ -236,26 +235,82 @@ lone AS MATERIALIZED (
 	SELECT u.plan_hop, -1 AS part, count(*) AS targets FROM unmatched u GROUP BY 1
 	UNION ALL
 	SELECT u.plan_hop, max(min((c.ts - s.start_ts) / s.interval_ns, s.last), 0), count(*)
-	FROM unmatched u JOIN slice c USING(slice_id), span s GROUP BY 1, 2),
-bounds AS (
-	SELECT x.*, CASE x.part WHEN -1 THEN s.start_ts ELSE s.start_ts + x.part * s.interval_ns END AS ts,
-		CASE WHEN x.part IN (-1, s.last) THEN s.end_ts ELSE s.start_ts + (x.part + 1) * s.interval_ns END
-			AS end_ts
-	FROM sums x, span s WHERE x.part = -1 OR s.interval_ns < 9000000000000000000),
-judged AS (
-	SELECT b.*, h.source, h.target, coalesce(p.workers, 0) AS workers, m.tid AS busiest_tid,
-		m.started AS busiest_started, m.work_ns AS busiest_work_ns, coalesce(u.targets, 0) AS unmatched,
-		t.early, t.late,
+	FROM unmatched u JOIN slice c USING(slice_id), span s GROUP BY 1, 2)
+SELECT
+	-- Hop of the plan.
+	x.plan_hop AS plan_hop,
+	-- Number of the interval, from 0; -1 for the whole capture.
+	x.part AS part,
+	-- Begin of the interval.
+	CASE x.part WHEN -1 THEN s.start_ts ELSE s.start_ts + x.part * s.interval_ns END AS ts,
+	-- End of the interval.
+	CASE WHEN x.part IN (-1, s.last) THEN s.end_ts ELSE s.start_ts + (x.part + 1) * s.interval_ns END AS end_ts,
+	-- Submissions.
+	x.submitted AS submitted,
+	-- Targets that took one.
+	x.started AS started,
+	-- Targets whose work ended.
+	x.completed AS completed,
+	-- Submissions that wait at the end.
+	x.pending AS pending,
+	-- The most that waited at once.
+	x.peak_pending AS peak_pending,
+	-- Targets that are at work at the end.
+	x.active AS active,
+	-- The most that were at once.
+	x.peak_active AS peak_active,
+	-- Sum of the queue times of what was started, ns.
+	x.queue_total_ns AS queue_total_ns,
+	-- Sum of the work times of what was completed, ns.
+	x.work_total_ns AS work_total_ns,
+	-- Futex waits inside the work that was completed.
+	x.futex_waits AS futex_waits,
+	-- Time in them, ns.
+	x.futex_wait_ns AS futex_wait_ns,
+	-- Submissions whose key was already open.
+	x.duplicate_keys AS duplicate_keys,
+	-- Submissions that were open when a newer one of the same key was taken.
+	x.superseded AS superseded,
+	-- Submissions that nobody took in time.
+	x.expired AS expired,
+	-- Targets without a submission.
+	coalesce(u.targets, 0) AS unmatched,
+	-- Targets that ended without submitting the next hop.
+	x.no_handoff AS no_handoff,
+	-- Time in which something waited while every thread that was ever seen working was, ns.
+	x.saturated_ns AS saturated_ns,
+	-- Threads that started one.
+	coalesce(p.workers, 0) AS workers,
+	-- The one that started most of them.
+	m.utid AS busiest_utid,
+	-- How many it started.
+	m.started AS busiest_started,
+	-- Average work of those, ns.
+	m.work_ns AS busiest_work_ns,
+	-- Average number waiting after each of the first third of the submissions; NULL below six.
+	t.early AS early,
+	-- The same of the last third.
+	t.late AS late
+FROM sums x JOIN span s
+LEFT JOIN pool p ON p.plan_hop = x.plan_hop AND p.part = x.part
+LEFT JOIN busiest m ON m.plan_hop = x.plan_hop AND m.part = x.part
+LEFT JOIN trend t ON t.plan_hop = x.plan_hop AND t.part = x.part
+LEFT JOIN lone u ON u.plan_hop = x.plan_hop AND u.part = x.part
+WHERE x.part = -1 OR s.interval_ns < 9000000000000000000;
+
+-- Queues and pools of each hop: one row for the whole capture and one for each second of it, or for longer
+-- intervals where those would be more than 100,000.
+-- `callweave-analyze diagnostics` makes it with other intervals. The 100,000th second is the last one,
+-- and goes on to the end.
+CREATE VIEW queue_diagnostics AS
+WITH judged AS (
+	SELECT b.*, h.source, h.target, coalesce(t.rec_tid, t.tid) AS busiest_tid,
 		(SELECT coalesce(sum(l.count), 0) FROM loss l WHERE l.kind IN ('probe_entry', 'probe_return', '*')
 			AND l.end_ts >= b.ts AND l.ts <= b.end_ts) AS dropped,
 		coalesce(1.0 * b.futex_wait_ns / nullif(b.work_total_ns, 0), 0) AS futex_ratio,
 		1.0 * b.saturated_ns / max(b.end_ts - b.ts, 1) AS saturated_ratio,
-		coalesce(t.late > p.workers AND t.late >= 1.5 * t.early, 0) AS grows
-	FROM bounds b JOIN hop_count h USING(plan_hop)
-	LEFT JOIN pool p ON p.plan_hop = b.plan_hop AND p.part = b.part
-	LEFT JOIN busiest m ON m.plan_hop = b.plan_hop AND m.part = b.part
-	LEFT JOIN trend t ON t.plan_hop = b.plan_hop AND t.part = b.part
-	LEFT JOIN lone u ON u.plan_hop = b.plan_hop AND u.part = b.part)
+		coalesce(b.late > nullif(b.workers, 0) AND b.late >= 1.5 * b.early, 0) AS grows
+	FROM queue_sum b JOIN hop_count h USING(plan_hop) LEFT JOIN thread t ON t.utid = b.busiest_utid)
 SELECT
 	-- Hop of the plan.
 	j.plan_hop AS plan_hop,

@@ -68,4 +68,4 @@ CREATE UNIQUE INDEX temp.kept_by_id ON episode(offcpu_id);
 CREATE INDEX temp.kept_by_thread ON episode(utid, ts);
 
 -- The same views over these episodes, which hide the table of all: the same rules, fewer rows.
-INSERT INTO remade(name) VALUES('offcpu'), ('thread_state'), ('blocked_reason'), ('ran_instead'), ('futex_wait');
+INSERT INTO remade VALUES('offcpu'), ('thread_state'), ('blocked_reason'), ('ran_instead'), ('futex_wait');

@@ -159,21 +159,9 @@ SELECT n, CAST(round(avg(ns)) AS INTEGER) AS avg, max(ns) FILTER (WHERE place = 
 	CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END AS p99, max(ns) AS max, sum(ns) AS sum
 FROM ranked;
 
--- Four bounds an octave.
-CREATE TEMP TABLE bound(lo INTEGER PRIMARY KEY);
-INSERT OR IGNORE INTO bound
-WITH RECURSIVE b(lo) AS (SELECT 1.0 UNION ALL SELECT lo * 1.18920711500272 FROM b WHERE lo < 1e14)
-SELECT CAST(round(lo) AS INTEGER) FROM b;
-CREATE TEMP TABLE page_histogram AS
-WITH sample(plan_hop, part, ns) AS (
-	SELECT e.plan_hop, 'queue', e.dst_ts - e.src_ts FROM item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id)
-	UNION ALL SELECT e.plan_hop, 'work', h.end_ts - e.dst_ts FROM item i JOIN path_hop h USING(chain_id)
-		JOIN edge e USING(edge_id) WHERE h.end_ts IS NOT NULL
-	UNION ALL SELECT NULL, 'total', p.queue_ns + p.work_ns FROM item i JOIN path p USING(chain_id)
-		WHERE p.work_ns IS NOT NULL
-	UNION ALL SELECT s.probe_id, 'call', s.dur FROM slice s WHERE s.dur IS NOT NULL)
-SELECT plan_hop, part, coalesce((SELECT b.lo FROM bound b WHERE b.lo <= ns ORDER BY b.lo DESC LIMIT 1), 0) AS lo,
-	count(*) AS n FROM sample GROUP BY 1, 2, 3;
+CREATE TEMP VIEW page_histogram AS
+SELECT id AS plan_hop, part, lo, n FROM rank_histogram
+WHERE CASE of WHEN 'items' THEN id IS NOT NULL ELSE 1 END ORDER BY 1, 2, 3;
 
 -- ---- functions, over the whole capture --------------------------------------------------------------
 
@@ -183,18 +171,10 @@ SELECT o.plan_hop, o.probe_id AS probe, o.class, o.ns, o.count AS n,
 	(SELECT stack FROM used_stack u WHERE u.stack_id = o.kernel_stack_id) AS kernel
 FROM top_offcpu o;
 
-CREATE TEMP TABLE page_function AS
-WITH ranked AS (
-	SELECT probe_id, dur, row_number() OVER (PARTITION BY probe_id, dur IS NULL ORDER BY dur) AS place,
-		count(dur) OVER (PARTITION BY probe_id) AS n, oncpu_ns, blocked_ns, runq_ns, preempted_ns, unknown_ns, no_return
-	FROM slice)
-SELECT probe_id AS probe, count(*) AS calls, n, CAST(round(avg(dur)) AS INTEGER) AS avg, sum(dur) AS sum, min(dur) AS min,
-	max(dur) FILTER (WHERE place = (n * 50 + 99) / 100) AS p50,
-	CASE WHEN n >= 20 THEN max(dur) FILTER (WHERE place = (n * 95 + 99) / 100) END AS p95,
-	CASE WHEN n >= 100 THEN max(dur) FILTER (WHERE place = (n * 99 + 99) / 100) END AS p99, max(dur) AS max,
-	sum(oncpu_ns) AS oncpu, sum(blocked_ns) AS blocked, sum(runq_ns) AS runq, sum(preempted_ns) AS preempted,
-	sum(unknown_ns) AS unknown
-FROM ranked GROUP BY probe_id;
+CREATE TEMP VIEW page_function AS
+SELECT id AS probe, rows AS calls, n, avg, sum, min, p50, p95, p99, max, sum1 AS oncpu, sum2 AS blocked, sum3 AS runq,
+	sum4 AS preempted, sum5 AS unknown
+FROM rank WHERE of = 'calls';
 CREATE TEMP TABLE page_return AS
 SELECT * FROM (SELECT probe_id AS probe, CASE WHEN ret IS NOT NULL THEN printf('0x%x', ret) END AS ret, no_return,
 		count(*) AS n, max(dur) AS longest, row_number() OVER (PARTITION BY probe_id ORDER BY count(*) DESC) AS place

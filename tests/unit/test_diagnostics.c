@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/diagnostics.o analyze/report_options.o analyze/report_sections.o */
+/* LINK: analyze/diagnostics.o analyze/queue_sums.o analyze/hash.o */
+/* LINK: analyze/report_options.o analyze/report_sections.o */
 /* The figures of queue_diagnostics over hand-filled tables, and when a diagnosis is given. */
 #include <stdio.h>
 #include <string.h>

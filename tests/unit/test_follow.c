@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/follow_queues.o analyze/follow_totals.o analyze/report_totals.o */
+/* LINK: analyze/follow_queues.o analyze/follow_totals.o analyze/report_totals.o analyze/ranks.o */
 /* LINK: analyze/report_select.o analyze/hash.o analyze/say.o analyze/print.o */
 /* LINK: analyze/schema_doc.o */
 /* What follow counts on its way: queues by a known story, durations against sorted ones. */
