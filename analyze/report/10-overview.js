@@ -51,6 +51,7 @@ CW.overview.composition = function () {
 		if (c.oncpu === null) parts.push({ name: 'work', class: 'unknown', ns: c.work });
 		return { c, parts, total: c.queue + (c.work ?? 0) };
 	});
+	if (!rows.length) return null;
 	const longest = Math.max(1, ...rows.map(r => r.total / r.c.n));
 	return h(
 		'section',

@@ -209,7 +209,7 @@ CW.overview.full = function (plan) {
 			x => x !== plan
 		);
 	return [
-		full ? [h('strong', null, 'Its queue is bounded and was full: '), `up to ${CW.num(d.peak_pending)} tasks were queued, never more, and `] : null,
+		full ? [h('strong', null, `The queue of hop ${plan} is bounded and was full: `), `up to ${CW.num(d.peak_pending)} tasks were queued, never more, and `] : null,
 		code(p.source),
 		` itself was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`,
 		b.by_taker_ns >= b.ns / 2 ? [', until a thread that runs ', code(p.target), ' woke it'] : null,
@@ -274,7 +274,15 @@ CW.overview.answerChains = function () {
 		t = CW.rows('total')[0],
 		s = CW.rows('selection')[0];
 	if (!parts.length || !s.selected)
-		return [h('p', null, 'No chain was completed: no submission of the plan’s first hop reached its last target.')];
+		return [
+			h(
+				'p',
+				null,
+				s.chains
+					? `None of the ${CW.num(s.chains)} chains is what the report’s filters ask for.`
+					: 'No chain was completed: no submission of the plan’s first hop reached its last target.'
+			),
+		];
 	const top = parts[0],
 		sums = CW.rows('composition'),
 		queued = sums.reduce((x, c) => x + c.queue, 0),

@@ -135,6 +135,32 @@ const cards = await page.$$eval('.card b', all => all.map(e => e.textContent));
 check('average and maximum as they are written', [cards[2], cards.at(-1)], await page.evaluate(t => [CW.ns(t.avg), CW.ns(t.max)], truth.total));
 check('P95 below 20 samples and P99 below 100 are hidden', [truth.total.n < 20 ? /n < 20/.test(cards[4]) : /s$/.test(cards[4]),
 	truth.total.n < 100 ? /n < 100/.test(cards[5]) : /s$/.test(cards[5])], [true, true]);
+check('chains or calls, and how many a second', [cards[0], cards[1]], await page.evaluate(([n, s]) => [CW.num(n), `${(n / s).toFixed(1)} /s`],
+	[truth.chain ? truth.chains : truth.total.n, truth.seconds]));
+check('figures of every view', await page.evaluate(() => {
+	const by = (...keys) => (a, b) => keys.map(k => a[k] - b[k]).find(x => x) ?? 0, rows = (name, key) => CW.rows(name).slice().sort(key);
+	const sum = (all, key) => all.reduce((s, r) => s + r[key], 0), awake = r => !['run queue', 'preempted'].includes(r.class);
+	const parts = plan => ['queue', 'work'].map(p => CW.rows('latency').find(l => l.plan_hop === plan && l.part === p));
+	return {
+		functions: rows('function', by('probe')).map(f => [f.probe, f.calls, f.sum, f.max]),
+		threads: rows('thread', by('utid')).filter(t => t.traced && t.running_ns !== null).map(t => [t.utid, t.running_ns, t.blocked_ns, t.runq_ns, t.preempted_ns]),
+		reasons: rows('wait_reason', (a, b) => b.ns - a.ns).slice(0, 5).map(r => [r.class, r.reason, r.count, r.ns]),
+		wakers: [...CW.group(CW.rows('other').filter(awake), r => r.utid)].map(([utid, all]) => [utid, sum(all, 'ns')]).sort((a, b) => b[1] - a[1]).slice(0, 5),
+		blocked: sum(CW.rows('offcpu').filter(o => o.plan_hop === null && o.probe === null && o.stack !== null), 'ns'),
+		latency: CW.rows('plan').map(p => p.plan_hop).filter(p => parts(p)[0]?.n).map(p => [p, parts(p)[0].n, parts(p)[0].avg, parts(p)[0].max, parts(p)[1]?.avg ?? null, parts(p)[1]?.max ?? null]),
+		pools: rows('diagnosis', by('plan_hop')).map(d => [d.plan_hop, d.submitted, d.completed, d.peak_pending, d.peak_active, d.worker_count]),
+		workers: rows('worker', by('plan_hop', 'utid')).map(w => [w.plan_hop, w.utid, w.started, w.work]),
+		anomalies: CW.count('anomaly'),
+		lost: sum(CW.rows('loss'), 'count'),
+		evidence: sum(CW.rows('evidence').filter(e => e.evidence === 'exact'), 'n'),
+	};
+}), truth.figures);
+const overview = await page.innerText('#main');
+check('the overview says where, with which command, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
+	truth.figures.lost ? 'Records are missing' : 'Nothing was lost'].filter(text => !overview.includes(text)), []);
+check('the slowest are linked, the slowest first', await page.$$eval('#main td a', all => all[0]?.getAttribute('href')),
+	truth.chain ? `#/chains/${truth.chain.id}` : `#/functions/${truth.call.id}`);
+
 if (truth.chain) {
 	check('chain and hop are explained where they are first read', /Chain: .*Hop: /.test(await page.innerText('#define')), true);
 	check('hops are all there, and by how many threads', await page.$$eval('#main h3:has-text("average chain") ~ div .soft', all =>
@@ -211,6 +237,12 @@ if (truth.chain) {
 		check(`states of hop ${hop.i}`, await statesOf(hop), hop.states);
 		check(`states of hop ${hop.i} fill its work`, (await statesOf(hop)).reduce((s, x) => s + x[1] - x[0], 0), hop.hi - hop.lo);
 	}
+	check('who woke each, and how many ran instead', await page.evaluate(hops => hops.map(hop => CW.states(hop.utid, hop.lo, hop.hi)
+		.filter(s => s.state === 'blocked' && s.ts >= hop.lo).map(s => [CW.thread(CW.wakerOf(s)?.utid)?.tid ?? null, CW.ranInstead(s.off).length])),
+		truth.chain.hops), truth.chain.hops.map(h => h.wakers));
+	await page.locator('rect[data-kind=queue]').last().click({ force: true });
+	check('a click on a queue tells its key, and where it was submitted and taken', /key\s+0x[^]*Submitted at[^]*:\d+[^]*Taken at/.test(await page.innerText('#details')), true);
+	check('the raw keys are in the table', (await page.innerText('#hop-table')).includes(truth.chain.key), true);
 	// Zoomed in to one work, every state of it is there.
 	await page.evaluate(() => CW.waterfallAll(CW.waterfall.current));
 	const bar = page.locator('rect[data-kind=work]').first();
@@ -251,6 +283,7 @@ if (truth.chain) {
 	await settle();
 	await checkLayout('sequence');
 	await axe('sequence');
+	check('the sequence has an arrow a hop', await page.$$eval('#sequence .seq-head', all => all.length), await page.evaluate(() => CW.chains.hops(CW.chains.selected).length));
 	await shot('sequence-light');
 	await page.click('[data-view=waterfall]');
 
@@ -277,6 +310,11 @@ if (truth.chain) {
 	await page.fill('#filter-least', String(truth.total.p50 / 1e6));
 	check('a least duration', Number(await count()), truth.chain.above_p50);
 	await page.fill('#filter-least', '');
+	for (const [id, [value, wanted]] of Object.entries(truth.chain.filters)) {
+		await page.selectOption(`#filter-${id}`, await page.evaluate(v => typeof v === 'string' ? CW.visible(v) : String(v), value));
+		check(`chains of this ${id}`, Number(await count()), wanted);
+		await page.selectOption(`#filter-${id}`, '');
+	}
 	await page.click('.vtable th button >> text=total');
 	check('sorted up, the fastest is first', await page.innerText('.vtable tr.row td'), `#${truth.chain.fastest}`);
 
@@ -317,8 +355,15 @@ for (const tab of tabs.filter(t => t === 'tab-blocking' || t === 'tab-functions'
 	await settle();
 	if (await page.$('#flame')) {
 		const height = await page.evaluate(() => document.querySelectorAll('#flame > div').length);
-		await page.locator('#flame > div').nth(1).click();
+		const widest = () => page.evaluate(() => document.querySelector('#flame > div:last-child').clientWidth);
+		const narrow = await widest();
+		await page.locator('#flame > div').last().click({ force: true });
+		check(`${tab}: a click zooms`, (await widest()) >= narrow, true);
+		await page.click('#flame-search ~ button');
 		await page.fill('#flame-search', 'zzzz-no-such');
+		const none = await page.innerText('#flame-search ~ span');
+		await page.fill('#flame-search', (await page.getAttribute('#flame > div:nth-child(2)', 'aria-label')).split(', ')[0].slice(0, 20));
+		check(`${tab}: the search says how much is under a match`, [/^0 .* under a match/.test(none), /^[^0].* under a match/.test(await page.innerText('#flame-search ~ span'))], [true, true]);
 		await page.fill('#flame-search', '');
 		check(`${tab}: the flame graph has frames`, height > 1, true);
 	}

@@ -14,6 +14,11 @@ slowest AS (SELECT chain_id FROM chain ORDER BY total_ns DESC, chain_id LIMIT 1)
 state AS MATERIALIZED (SELECT * FROM thread_state),
 hops AS (
 	SELECT h.hop_index, h.target_utid, h.submit_ts, h.start_ts, h.end_ts,
+		(SELECT json_group_array(json_array(waker, ran)) FROM (
+			SELECT (SELECT coalesce(t.rec_tid, t.tid) FROM thread t WHERE t.utid = o.waker_utid) AS waker,
+				(SELECT count(*) FROM ran_instead r WHERE r.offcpu_id = o.offcpu_id) AS ran
+			FROM offcpu o WHERE o.utid = h.target_utid AND o.ts < h.end_ts AND o.ts >= h.start_ts AND o.blocked_ns > 0
+				AND o.state > 0 ORDER BY o.ts)) AS wakers,
 		(SELECT json_group_array(json(x)) FROM (
 			SELECT json_array(max(s.ts, h.start_ts) - t0, min(s.ts + s.dur, h.end_ts) - t0, CASE s.state
 				WHEN 'running' THEN 'oncpu' WHEN 'runnable' THEN 'runq' ELSE s.state END) AS x
@@ -41,8 +46,42 @@ role AS (SELECT utid, place, verb || CASE WHEN count(*) > 1 THEN ' hops ' ELSE '
 submit_blocked AS (
 	SELECT h.plan_hop, count(*) AS n FROM hop_count h JOIN offcpu o ON o.blocked_ns > 0 AND o.state NOT IN (0, 2048) AND o.preempted = 0
 	WHERE o.utid IN (SELECT utid FROM submission s WHERE s.plan_hop = h.plan_hop) AND o.user_stack_id IN (
-		SELECT stack_id FROM callstack c WHERE c.function = h.source) GROUP BY 1)
+		SELECT stack_id FROM callstack c WHERE c.function = h.source) GROUP BY 1),
+-- The parts of a chain by hop and class, the largest first.
+part AS (SELECT chain_id, class, row_number() OVER (PARTITION BY chain_id ORDER BY ns DESC, place) AS rank FROM (
+	SELECT chain_id, 'queue' AS class, queue_ns AS ns, 10 * hop_index AS place FROM hop
+	UNION ALL SELECT chain_id, 'oncpu', oncpu_ns, 10 * hop_index + 1 FROM hop
+	UNION ALL SELECT chain_id, 'blocked', blocked_ns, 10 * hop_index + 2 FROM hop
+	UNION ALL SELECT chain_id, 'runq', runq_ns, 10 * hop_index + 3 FROM hop
+	UNION ALL SELECT chain_id, 'preempted', preempted_ns, 10 * hop_index + 4 FROM hop
+	UNION ALL SELECT chain_id, 'unknown', unknown_ns, 10 * hop_index + 5 FROM hop) WHERE ns IS NOT NULL),
+waits AS MATERIALIZED (SELECT w.* FROM wait_part w JOIN thread t USING(utid) WHERE t.traced),
+reasons AS (SELECT class, reason, count(*) AS n, sum(ns) AS ns FROM waits GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 5),
+wakers AS (SELECT other_utid, sum(ns) AS ns FROM waits WHERE class NOT IN ('run queue', 'preempted') AND other_utid IS NOT NULL
+	GROUP BY 1 ORDER BY 2 DESC LIMIT 5)
 SELECT json_object(
+	'figures', json_object(
+		'functions', (SELECT json_group_array(json_array(probe_id, n, ns, most)) FROM (
+			SELECT probe_id, count(*) AS n, sum(dur) AS ns, max(dur) AS most FROM slice GROUP BY 1 ORDER BY 1)),
+		'threads', (SELECT json_group_array(json_array(utid, running_ns, blocked_ns, runq_ns, preempted_ns)) FROM (
+			SELECT x.* FROM thread_time x JOIN thread t USING(utid) WHERE t.traced ORDER BY utid)),
+		'reasons', (SELECT json_group_array(json_array(class, reason, n, ns)) FROM reasons),
+		'wakers', (SELECT json_group_array(json_array(other_utid, ns)) FROM wakers),
+		'blocked', (SELECT sum(dur) FROM blocked_reason b JOIN thread t USING(utid) WHERE t.traced AND b.user_stack_id IS NOT NULL),
+		'latency', (SELECT json_group_array(json_array(plan_hop, n, q, qmost, w, wmost)) FROM (
+			SELECT plan_hop, count(*) AS n, CAST(round(avg(queue_ns)) AS INTEGER) AS q, max(queue_ns) AS qmost,
+				CAST(round(avg(work_ns)) AS INTEGER) AS w, max(work_ns) AS wmost FROM hop GROUP BY 1 ORDER BY 1)),
+		'pools', (SELECT json_group_array(json_array(plan_hop, submitted, completed, peak_pending, peak_active, worker_count))
+			FROM (SELECT * FROM queue_diagnostics WHERE interval IS NULL ORDER BY plan_hop)),
+		'workers', (SELECT json_group_array(json_array(plan_hop, dst_utid, n, ns)) FROM (
+			SELECT plan_hop, dst_utid, count(*) AS n, sum(work_ns) AS ns FROM queue_task WHERE dst_utid IS NOT NULL
+			GROUP BY 1, 2 ORDER BY 1, 2)),
+		'anomalies', (SELECT count(*) FROM anomaly),
+		'lost', (SELECT coalesce(sum(count), 0) FROM loss),
+		'evidence', (SELECT count(*) FROM hop WHERE evidence = 'exact')),
+	'said', json_array((SELECT value FROM capture_info WHERE key = 'host'), (SELECT value FROM capture_info WHERE key = 'cmdline')),
+	'chains', (SELECT count(*) FROM chain),
+	'seconds', (SELECT (end_ts - start_ts) / 1e9 FROM report_clock),
 	'roles', (SELECT json_group_object(coalesce(t.rec_tid, t.tid), words) FROM (
 		SELECT utid, group_concat(words, '; ') AS words FROM (SELECT * FROM role ORDER BY utid, place) GROUP BY utid)
 		JOIN thread t USING(utid)),
@@ -58,6 +97,13 @@ SELECT json_object(
 		'key', (SELECT printf('0x%x', key_int) FROM hop JOIN slowest USING(chain_id) WHERE hop_index = 0),
 		'with_key', (SELECT count(DISTINCT chain_id) FROM hop WHERE key_int =
 			(SELECT key_int FROM hop JOIN slowest USING(chain_id) WHERE hop_index = 0)),
+		'filters', json_object(
+			'thread', (SELECT json_array(target_utid, (SELECT count(DISTINCT x.chain_id) FROM hop x
+				WHERE h.target_utid IN (x.source_utid, x.target_utid))) FROM hop h JOIN slowest USING(chain_id) WHERE hop_index = 0),
+			'function', (SELECT json_array(target, (SELECT count(DISTINCT x.chain_id) FROM hop x
+				WHERE h.target IN (x.source, x.target))) FROM hop h JOIN slowest USING(chain_id) WHERE hop_index = 0),
+			'dominant', (SELECT json_array(class, (SELECT count(*) FROM part x WHERE x.rank = 1 AND x.class = p.class))
+				FROM part p JOIN slowest USING(chain_id) WHERE rank = 1)),
 		'above_p50', (SELECT count(*) FROM chain WHERE total_ns >= (SELECT p50 FROM figures)),
 		'hops', (SELECT json_group_array(json_object('i', hop_index, 'submit', submit_ts - t0, 'utid', target_utid, 'lo', start_ts - t0,
-			'hi', end_ts - t0, 'states', json(states))) FROM hops, clock)) END);
+			'hi', end_ts - t0, 'wakers', json(wakers), 'states', json(states))) FROM hops, clock)) END);
