@@ -56,8 +56,8 @@ section_import() {
 }
 
 # ---- against the number of events ----------------------------------------------------------------
-# EVENTS_MOST=10000000 adds a capture of ten million, which takes some minutes.
-events_most=${EVENTS_MOST:-1000000}
+# Ten million are recorded and imported once, in some five minutes: EVENTS_MOST=1000000 leaves them out.
+events_most=${EVENTS_MOST:-10000000}
 
 growth_label() { # EVENTS
 	awk -v n="$1" 'BEGIN { e = int(log(n) / log(10) + 0.5); print "1e" e }'
@@ -95,7 +95,7 @@ import_growth() { # ROUNDS
 				return
 			}
 		fi
-		import_size "$label" "$tmp/$label.cwc" "$recorded_events" "$1" || {
+		import_size "$label" "$tmp/$label.cwc" "$recorded_events" $((size > 1000000 ? 1 : $1)) || {
 			failed "growth.$label" "import of $recorded_events events" "$(last_words "$tmp/timed.err")"
 			return
 		}

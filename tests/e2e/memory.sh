@@ -15,12 +15,16 @@ pids+=($queue $storm)
 wait_for grep -q PID "$tmp/queue.out"
 wait_for grep -q PID "$tmp/storm.out"
 start_recorder "$tmp/log" -p $queue -p $storm --attribution --async-hop submit_item,2,handle_item,1 \
-	--max-size 4M --rotate 3 -o "$tmp/m.cwc" handle_item storm_test:calm
+	--max-size 4M --rotate 9999 -o "$tmp/m.cwc" handle_item storm_test:calm
 recorder=$recorder_pid
 for ((i = 0; i < 16; i++)); do
 	sleep "$(awk -v s="$seconds" 'BEGIN { print s / 16 }')"
+	kill -0 $recorder || break
 	awk '$1 == "VmRSS:" { print $2 }' "/proc/$recorder/status" >>"$tmp/rss"
+	# Two files are enough on the disk.
+	find "$tmp" -name 'm.*.cwc' | sort | head -n -2 | xargs -r rm --
 done
+expect "looks at a recorder that went on" "$(wc -l <"$tmp/rss")" 16
 kill -INT $recorder
 wait $recorder
 expect "exit status" $? 0
