@@ -119,6 +119,16 @@ recorder_ready() { # LOG PID: it says so, or it is gone
 	grep -qi 'recording' "$1" || ! kill -0 "$2"
 }
 
+# Does a recorder say that it lost something? What it says is in $lost. Reports of mappings are those of all
+# processes of the machine: on one that is busy they may be more than it can take.
+said_lost() { # LOG
+	lost=$(grep LOST "$1") || return
+	if busy && [[ $lost =~ LOST:\ [0-9]+\ reports\ of\ mappings\; ]]; then
+		loosened 'reports of mappings were lost'
+		return 1
+	fi
+}
+
 # Start a recorder and wait until it records: its id in recorder_pid, what it says in LOG.
 start_recorder() { # LOG OPTIONS...
 	local log=$1

@@ -64,7 +64,7 @@ wait $inside $below $outside
 stop named
 forget $inside $below $outside
 expect "calls of processes in the cgroup" "$(calls named)" "11 13 14 31 32 "
-grep -q LOST "$tmp/named.log" && fail "$(grep LOST "$tmp/named.log")"
+said_lost "$tmp/named.log" && fail "$lost"
 
 # With a BINARY, by the path below the mount point, nobody there yet.
 record_group later --cgroup "${group#"$root"}" --time "$workloads/trace_test" function_to_trace

@@ -75,7 +75,8 @@ grep -A1 "^$tmp/bin/trace_async_test$" "$tmp/archive.txt" | grep -q 'debug .* Ki
 # what is known is printed.
 rm -rf "$tmp/client"
 kill -STOP $server
-cut=(timeout -k 60 -s INT 3 "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url")
+busy && seconds=30 || seconds=3
+cut=(timeout -k 60 -s INT $seconds "$analyze" report "$tmp/a.cwc" --no-cache --debuginfod="$url")
 if command -v script >/dev/null; then
 	script -qec "${cut[*]} >'$tmp/cut.txt'" "$tmp/cut.err" >/dev/null </dev/null
 	expect "status of an interrupted search on a terminal" $? 124 # timeout says that it had to

@@ -76,7 +76,7 @@ harmless "--check-config" "$tmp/out"
 	--truth "$tmp/evil.truth" >"$tmp/evil.out" 2>"$tmp/evil.log"
 expect "recorder's exit status" $? 0
 harmless "recorder" "$tmp/evil.log"
-grep -q 'none lost' "$tmp/evil.log" || fail "the recorder lost something: $(cat "$tmp/evil.log")"
+said_lost "$tmp/evil.log" && fail "the recorder lost something: $lost"
 unset EVIL_FILES
 "$record" --find-symbol main "$target" >"$tmp/out" 2>&1 || fail "--find-symbol: $(cat "$tmp/out")"
 harmless "--find-symbol" "$tmp/out"

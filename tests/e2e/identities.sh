@@ -76,7 +76,7 @@ stop() { # NAME
 	expect "$1: recorder's exit status" $? 0
 	wait $started 2>/dev/null
 	forget $recorder_pid $started
-	grep -q LOST "$tmp/$1.log" && fail "$1: $(grep LOST "$tmp/$1.log")"
+	said_lost "$tmp/$1.log" && fail "$1: $lost"
 	import "$1"
 }
 # Distinct stacks of the probed function from its caller on, with how often each, and whose they are.

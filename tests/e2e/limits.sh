@@ -23,7 +23,7 @@ timeout 100 "$record" -p $target --max-size 700K --rotate 3 -o "$tmp/many.cwc" "
 	fail "--rotate: $(tail -n 1 "$tmp/log")"
 expect "files" "$(cd "$tmp" && echo many.*)" "many.0001.cwc many.0002.cwc many.0003.cwc"
 total=$(sed -n 's/.*: \([0-9]*\) events (.*/\1/p' "$tmp/log")
-grep -q LOST "$tmp/log" && fail "$(tail -n 1 "$tmp/log")"
+said_lost "$tmp/log" && fail "$lost"
 sum=0
 last=0
 for n in 1 2 3; do

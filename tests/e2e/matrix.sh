@@ -159,7 +159,7 @@ record_all() { # NAME STACKS
 		"$tmp/truth.$name" "${programs[@]}" >"$tmp/$name.log" 2>&1 || fail "$name: $(cat "$tmp/$name.log")"
 	cat "$tmp/truth.$name"/*.truth >"$tmp/$name.truth"
 	mv "$tmp/$name.cwc" "$tmp/root/"
-	grep -q 'none lost' "$tmp/$name.log" || fail "$name: $(cat "$tmp/$name.log")"
+	said_lost "$tmp/$name.log" && fail "$name: $lost"
 }
 
 # ---- analyzing -----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ wait $target
 wait $recorder_pid
 expect "the recorder's exit status" $? 0
 [ -s "$root/trace.cwc" ] || { fail "no capture: $(cat "$tmp/log")"; finish; }
-grep -q 'none lost' "$tmp/log" || fail "the recorder said: $(cat "$tmp/log")"
+said_lost "$tmp/log" && fail "the recorder said: $lost"
 mv "$root/trace.cwc" "$tmp/lock.cwc"
 expect 'files that it left or needed' "$(find "$root" -xdev -type f | sed "s,$root,,")" /callweave-record
 

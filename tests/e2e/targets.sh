@@ -66,7 +66,7 @@ wait $stranger $root
 forget $root
 expect "tree: calls of each child" "$(calls tree | cut -d, -f2 | sort -n | tr '\n' ' ')" "20 30 "
 calls tree | grep -q "^$stranger," && fail "tree: a stranger was recorded"
-grep -q 'LOST' "$tmp/tree.log" && fail "tree: $(grep LOST "$tmp/tree.log")"
+said_lost "$tmp/tree.log" && fail "tree: $lost"
 
 # Without --follow-forks it is the process alone.
 mkfifo "$tmp/start2"
