@@ -148,14 +148,17 @@ static bool try_maps(struct machine *m, char *note)
 {
 	struct cw_mmapwatch *w = NULL;
 	int rc = cw_mmapwatch_new(&w, 0);
+	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
 
 	(void)m;
 	cw_mmapwatch_free(w);
 	if (!rc)
 		return true;
-	SAY("perf_event_open: %s; CAP_PERFMON, or kernel.perf_event_paranoid (%ld) at most 0; maps "
-	    "are read from /proc alone and short-lived ones may be missed",
-	    strerror(-rc), read_number("/proc/sys/kernel/perf_event_paranoid"));
+	/* Levels above 2 are Debian's own, and take no account of CAP_PERFMON. */
+	SAY("perf_event_open: %s; %s, or kernel.perf_event_paranoid (%ld) at most %s; maps are "
+	    "read from /proc alone and short-lived ones may be missed",
+	    strerror(-rc), paranoid > 2 ? "CAP_SYS_ADMIN" : "CAP_PERFMON", paranoid,
+	    paranoid > 2 ? "2 with CAP_PERFMON" : "0");
 	return false;
 }
 
