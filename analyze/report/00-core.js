@@ -424,6 +424,8 @@ CW.showHelp = function () {
 		h('p', null, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'))
 	);
 	dialog.showModal();
+	/* Its button, which gets the focus, may be far down. */
+	dialog.scrollTop = 0;
 };
 
 CW.onKey = function (e) {

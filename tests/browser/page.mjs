@@ -22,6 +22,7 @@ const check = (what, got, wanted) => {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 const page = await context.newPage();
+page.setDefaultTimeout(120000);
 const said = [], asked = [];
 page.on('console', m => said.push(`${m.type()}: ${m.text()}`));
 page.on('pageerror', e => said.push(`exception: ${e.message}`));
