@@ -53,7 +53,7 @@ end() { # NAME
 }
 check() { # NAME PIDS: all hops, names, and the target's pids for the kernel, the recorder and itself
 	local name=$1
-	grep -q LOST "$tmp/$name.log" && fail "$name: $(grep LOST "$tmp/$name.log")"
+	said_lost "$tmp/$name.log" && fail "$name: $lost"
 	cp "$tmp/ns.truth" "$tmp/$name.truth"
 	import "$name" || return
 	expect "$name: hops" "$(query "$name" "SELECT count(DISTINCT s.submit_ns) FROM hop h JOIN t.hop s ON s.key = h.key_int
