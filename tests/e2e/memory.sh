@@ -36,7 +36,9 @@ threads=$(od -An -t u8 -j 16 -N 8 "$STORM_COUNTS" | tr -d ' ')
 at_least "threads that came and went" "$threads" 1000
 early=$(head -n 8 "$tmp/rss" | sort -n | tail -n 1)
 late=$(tail -n 8 "$tmp/rss" | sort -n | tail -n 1)
-at_most "KiB in the second half, above $early in the first" $((late - early)) $((early / 20 + 1024))
+# Where others keep it from its CPU, what waits to be compressed is more at one time than at another.
+limit_of "KiB in the second half, above the first" $((early / 20 + 1024)) $((early / 8 + 1024))
+at_most "KiB in the second half, above $early in the first" $((late - early)) $limit
 at_most "KiB at most" "$late" 65536
 note "$((early / 1024)) MiB in the first half, $((late / 1024)) MiB in the second of $seconds s, $threads threads"
 finish
