@@ -11,7 +11,7 @@ done
 [ -s "${VM_CACHE:-/var/tmp/callweave-vm}/bookworm/vmlinuz" ] || skip "no kernel was fetched: make vm does"
 static_recorder || finish
 
-TMPDIR=$tmp VM_TIMEOUT=240 "$here/vm/run" "$build" bookworm e2e/kernel_probes e2e/static >"$tmp/log" 2>&1 ||
+TMPDIR=$tmp VM_TIMEOUT=540 "$here/vm/run" "$build" bookworm e2e/kernel_probes e2e/static >"$tmp/log" 2>&1 ||
 	fail "$(cat "$tmp/log")"
 expect 'tests that passed' "$(tail -n 1 "$tmp/log")" '2 passed, 0 failed, 0 skipped'
 note "$(sed -n 's/^kernel //p' "$tmp/log"), record to report"
