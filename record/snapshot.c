@@ -42,18 +42,10 @@ static uint64_t tick_ns(void)
 }
 
 /*
- * The time that /proc shows is that of the reader's time namespace. Where this is shifted by no
- * whole number of ticks, the tick of the kernel's own time is not known.
+ * Field 4 (parent) and 22 (start, as it is shown) of a stat file; the name in parentheses may hold
+ * anything.
  */
-static uint64_t unshifted(uint64_t ns)
-{
-	int64_t shift = cw_clock_shift_ns(CLOCK_BOOTTIME);
-
-	return shift % (int64_t)tick_ns() ? 0 : ns - (uint64_t)shift;
-}
-
-/* Field 4 (parent) and 22 (start) of a stat file; the name in parentheses may hold anything. */
-static bool read_stat(const char *path, uint32_t *ppid, uint64_t *start_boottime)
+static bool read_fields(const char *path, uint32_t *ppid, uint64_t *start_ns)
 {
 	unsigned long long ticks = 0;
 	unsigned int parent = 0;
@@ -69,7 +61,48 @@ static bool read_stat(const char *path, uint32_t *ppid, uint64_t *start_boottime
 		return false;
 	if (ppid)
 		*ppid = parent;
-	*start_boottime = unshifted(ticks * tick_ns());
+	*start_ns = ticks * tick_ns();
+	return true;
+}
+
+/*
+ * Kernels before 5.11 show when a process started in their own time everywhere. This one has begun
+ * just now when it is asked first.
+ */
+static bool start_is_shifted(int64_t shift)
+{
+	static int known = -1;
+	int64_t age;
+	uint64_t start;
+
+	if (known < 0) {
+		known = 1;
+		if (read_fields("/proc/self/stat", NULL, &start)) {
+			age = (int64_t)cw_clock_ns(CLOCK_BOOTTIME) - (int64_t)start;
+			known = llabs(age + shift) < llabs(age);
+		}
+	}
+	return known;
+}
+
+/*
+ * The time that /proc shows is that of the reader's time namespace. Where this is shifted by no
+ * whole number of ticks, the tick of the kernel's own time is not known.
+ */
+static uint64_t unshifted(uint64_t ns)
+{
+	int64_t shift = cw_clock_shift_ns(CLOCK_BOOTTIME);
+
+	if (!shift || !start_is_shifted(shift))
+		return ns;
+	return shift % (int64_t)tick_ns() ? 0 : ns - (uint64_t)shift;
+}
+
+static bool read_stat(const char *path, uint32_t *ppid, uint64_t *start_boottime)
+{
+	if (!read_fields(path, ppid, start_boottime))
+		return false;
+	*start_boottime = unshifted(*start_boottime);
 	return true;
 }
 
