@@ -153,7 +153,15 @@ CW.threadName = function (utid) {
 /* What a thread is for: {verb, plans} for taking and for submitting, over the whole capture. */
 CW.roles = function (utid) {
 	CW.rolesBy ??= new Map(
-		['worker', 'submitter'].map(name => [name, CW.group(CW.rows(name).slice().sort((a, b) => a.plan_hop - b.plan_hop), r => r.utid)])
+		['worker', 'submitter'].map(name => [
+			name,
+			CW.group(
+				CW.rows(name)
+					.slice()
+					.sort((a, b) => a.plan_hop - b.plan_hop),
+				r => r.utid
+			),
+		])
 	);
 	return [
 		{ verb: 'takes', of: 'target', plans: (CW.rolesBy.get('worker').get(utid) ?? []).map(r => r.plan_hop) },
@@ -407,7 +415,9 @@ CW.showHelp = function () {
 		['Shift and wheel, drag', 'move'],
 		['Tab, Enter', 'from part to part of the drawing, and its details'],
 	];
-	const words = Object.keys(CW.meaning).filter(k => CW.count('plan') || !['chain', 'hop', 'queue', 'evidence', 'key'].includes(k));
+	const words = Object.keys(CW.meaning).filter(
+		k => CW.count('plan') || !['chain', 'hop', 'queue', 'evidence', 'key'].includes(k)
+	);
 	dialog.replaceChildren(
 		h('h2', null, 'Words'),
 		CW.facts(words.map(k => [h('b', null, CW.label[k] ?? k), CW.meaning[k]])),

@@ -115,7 +115,11 @@ CW.overview.slowestCalls = function () {
 		h('h3', null, 'Slowest calls'),
 		CW.table(
 			[
-				{ title: 'function', wide: true, cell: r => h('a', { href: '#/functions/' + r.slice }, code(CW.probeName(r.probe))) },
+				{
+					title: 'function',
+					wide: true,
+					cell: r => h('a', { href: '#/functions/' + r.slice }, code(CW.probeName(r.probe))),
+				},
 				{ title: 'took', n: true, cell: r => CW.ns(r.dur) },
 				{ title: 'parts', cell: r => CW.mix(CW.stateNames.map(s => ({ class: s, name: CW.label[s], ns: r[s] }))) },
 				{ title: 'thread', wide: true, cell: r => CW.threadName(r.utid) },
@@ -166,7 +170,12 @@ CW.overview.doubts = function () {
 						.split('+')
 						.map(x => CW.overview.evidence[x] ?? x)
 						.join(' and '),
-					how === 'exact' ? '' : ` (hop ${rows.map(e => e.plan_hop).sort().join(', ')})`,
+					how === 'exact'
+						? ''
+						: ` (hop ${rows
+								.map(e => e.plan_hop)
+								.sort()
+								.join(', ')})`,
 				]),
 				'.'
 			)

@@ -205,16 +205,31 @@ CW.overview.full = function (plan) {
 		full = CW.overview.isFull(plan);
 	if (!b || !d || b.ns < 0.01 * d.queue_total_ns) return null;
 	const submitters = CW.rows('submitter').filter(r => r.plan_hop === plan),
-		held = [...new Set(submitters.flatMap(r => CW.rows('worker').filter(w => w.utid === r.utid).map(w => w.plan_hop)))].filter(
-			x => x !== plan
-		);
+		held = [
+			...new Set(
+				submitters.flatMap(r =>
+					CW.rows('worker')
+						.filter(w => w.utid === r.utid)
+						.map(w => w.plan_hop)
+				)
+			),
+		].filter(x => x !== plan);
 	return [
-		full ? [h('strong', null, `The queue of hop ${plan} is bounded and was full: `), `up to ${CW.num(d.peak_pending)} tasks were queued, never more, and `] : null,
+		full
+			? [
+					h('strong', null, `The queue of hop ${plan} is bounded and was full: `),
+					`up to ${CW.num(d.peak_pending)} tasks were queued, never more, and `,
+				]
+			: null,
 		code(p.source),
 		` itself was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`,
 		b.by_taker_ns >= b.ns / 2 ? [', until a thread that runs ', code(p.target), ' woke it'] : null,
 		held.length
-			? ['; this holds up the threads that run ', held.map((x, i) => [i ? ', ' : '', code(CW.index('plan', 'plan_hop').get(x)?.target)]), ', too']
+			? [
+					'; this holds up the threads that run ',
+					held.map((x, i) => [i ? ', ' : '', code(CW.index('plan', 'plan_hop').get(x)?.target)]),
+					', too',
+				]
 			: null,
 		'. A task counts as queued from that call on.',
 	];
@@ -235,7 +250,13 @@ CW.overview.allFull = function (first) {
 	}
 	const own = CW.overview.full(first);
 	return own || others.length
-		? h('p', { class: 'full' }, own, own && others.length ? ' ' : null, others.length ? [h('strong', null, 'Also full: '), others, '.'] : null)
+		? h(
+				'p',
+				{ class: 'full' },
+				own,
+				own && others.length ? ' ' : null,
+				others.length ? [h('strong', null, 'Also full: '), others, '.'] : null
+			)
 		: null;
 };
 

@@ -372,7 +372,11 @@ CW.waterfall = function (root, c) {
 	const names = h(
 		'div',
 		{ class: 'lane-names' },
-		h('div', { class: 'axis-name' }, c.hops?.length && Array.isArray(c.hops) ? 'time since the call' : 'time since its first submission'),
+		h(
+			'div',
+			{ class: 'axis-name' },
+			c.hops?.length && Array.isArray(c.hops) ? 'time since the call' : 'time since its first submission'
+		),
 		w.lanes.map(l =>
 			h(
 				'div',
@@ -418,7 +422,9 @@ CW.waterfall = function (root, c) {
 				'span',
 				null,
 				h('i', { class: 'work-key' }),
-				w.lanes.some(l => l.hop) ? [h('b', null, CW.label.work), ' ', CW.meaning.work] : [h('b', null, 'call'), ' from entry to return']
+				w.lanes.some(l => l.hop)
+					? [h('b', null, CW.label.work), ' ', CW.meaning.work]
+					: [h('b', null, 'call'), ' from entry to return']
 			),
 			w.lanes.some(l => l.hop) ? h('span', null, h('b', null, 'solid arrow'), ' submitted; taken') : null,
 			h('span', null, h('b', null, 'dashed arrow'), ' wakes'),

@@ -45,7 +45,8 @@ CW.reasonOf = function (s) {
 CW.thingName = function (t, w) {
 	const hop = t.hop,
 		p = hop && !hop.name ? CW.index('plan', 'plan_hop').get(hop.plan) : null;
-	if (t.kind === 'queue') return `hop ${hop.plan}: queued ${CW.ns(hop.start - hop.submit)} between ${p?.source} and ${p?.target}`;
+	if (t.kind === 'queue')
+		return `hop ${hop.plan}: queued ${CW.ns(hop.start - hop.submit)} between ${p?.source} and ${p?.target}`;
 	if (t.kind === 'work') {
 		const took = hop.end === null ? 'for an unknown time' : CW.ns(hop.end - hop.start);
 		return hop.name ? `call of ${hop.name}, ${took}` : `hop ${hop.plan}: work of ${CW.target(hop)}, ${took}`;

@@ -49,7 +49,11 @@ CW.hops.histogram = function (rows, cls, n, what = 'samples') {
 	return h(
 		'div',
 		{ class: 'histogram' },
-		h('div', { class: 'soft' }, `${CW.num(n)} ${what}; the tallest bar is ${CW.num(most)}, ${CW.about(fullest.lo)} to ${CW.about(fullest.lo * ratio)}`),
+		h(
+			'div',
+			{ class: 'soft' },
+			`${CW.num(n)} ${what}; the tallest bar is ${CW.num(most)}, ${CW.about(fullest.lo)} to ${CW.about(fullest.lo * ratio)}`
+		),
 		h(
 			'div',
 			{ class: 'hist', role: 'img', 'aria-label': `${n} ${what} between ${CW.about(bars[0].lo)} and ${CW.about(last)}` },
@@ -88,7 +92,9 @@ CW.hops.latency = function (plan) {
 			rows,
 			{ class: 'latency' }
 		),
-		rows.some(r => r.n < 100) ? h('p', { class: 'soft' }, 'P95 is shown from 20 samples on, P99 from 100: of fewer they are hidden.') : null,
+		rows.some(r => r.n < 100)
+			? h('p', { class: 'soft' }, 'P95 is shown from 20 samples on, P99 from 100: of fewer they are hidden.')
+			: null,
 		h(
 			'div',
 			{ class: 'columns' },
@@ -227,7 +233,10 @@ CW.hops.diagnosis = function (plan) {
 			['taken', CW.num(d.started)],
 			['completed', `${CW.num(d.completed)} (${d.complete_rate.toFixed(1)} a second)`],
 			['queued at once', `${CW.num(d.peak_pending)} at most, ${CW.num(d.pending)} at the end`],
-			['working at once', `${CW.num(d.peak_active)} of ${CW.num(d.worker_count)} threads at most, ${CW.num(d.active)} at the end`],
+			[
+				'working at once',
+				`${CW.num(d.peak_active)} of ${CW.num(d.worker_count)} threads at most, ${CW.num(d.active)} at the end`,
+			],
 			['blocked on locks', `${CW.num(d.futex_waits)} times, ${CW.about(d.futex_wait_ns)} in all, within work`],
 			[
 				'in doubt',

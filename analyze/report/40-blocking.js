@@ -23,7 +23,9 @@ CW.blocking.others = function (rows, title, kinds) {
 							wide: true,
 							cell: r => {
 								const t = CW.thread(r.utid);
-								return t?.traced ? CW.threadCell(r.utid) : [CW.threadName(r.utid), h('div', { class: 'soft' }, `process ${t?.process ?? 'unknown'}`)];
+								return t?.traced
+									? CW.threadCell(r.utid)
+									: [CW.threadName(r.utid), h('div', { class: 'soft' }, `process ${t?.process ?? 'unknown'}`)];
 							},
 							sort: r => CW.threadName(r.utid),
 						},
@@ -66,7 +68,12 @@ CW.tab({
 						? CW.rows('function_reason').filter(r => r.probe_id === Number(id))
 						: CW.rows('wait_reason');
 			body.replaceChildren(
-				h('section', { class: 'panel' }, h('h3', null, 'Top reasons'), CW.hops.reasons(reasons, shareOf[kind] ?? 'all time off CPU', 20)),
+				h(
+					'section',
+					{ class: 'panel' },
+					h('h3', null, 'Top reasons'),
+					CW.hops.reasons(reasons, shareOf[kind] ?? 'all time off CPU', 20)
+				),
 				h(
 					'section',
 					{ class: 'panel' },

@@ -91,7 +91,9 @@ CW.functions.calls = function (probe, chosen) {
 		null,
 		h('h3', null, 'Slowest calls'),
 		table(rows.slice(0, 10)),
-		rows.length > 10 ? h('details', null, h('summary', null, `the next ${Math.min(40, rows.length - 10)}`), table(rows.slice(10, 50))) : null,
+		rows.length > 10
+			? h('details', null, h('summary', null, `the next ${Math.min(40, rows.length - 10)}`), table(rows.slice(10, 50)))
+			: null,
 		detail
 	);
 };
@@ -119,8 +121,12 @@ CW.tab({
 				h(
 					'section',
 					{ class: 'panel' },
-					histogram.length ? [h('h3', null, 'Durations'), CW.hops.histogram(histogram, 'work', f.n, 'calls that returned')] : null,
-					reasons.length ? [h('h3', null, 'Where the time of its calls goes'), CW.hops.reasons(reasons, 'its calls')] : null,
+					histogram.length
+						? [h('h3', null, 'Durations'), CW.hops.histogram(histogram, 'work', f.n, 'calls that returned')]
+						: null,
+					reasons.length
+						? [h('h3', null, 'Where the time of its calls goes'), CW.hops.reasons(reasons, 'its calls')]
+						: null,
 					h('h3', null, 'Return values'),
 					CW.functions.returns(f),
 					CW.functions.calls(probe, chosen)
@@ -145,7 +151,11 @@ CW.tab({
 			h(
 				'section',
 				{ class: 'panel' },
-				h('p', { class: 'soft' }, 'Over the whole recording. Time in a nested call of another recorded function counts for both.'),
+				h(
+					'p',
+					{ class: 'soft' },
+					'Over the whole recording. Time in a nested call of another recorded function counts for both.'
+				),
 				CW.table(
 					[
 						{

@@ -61,7 +61,9 @@ CW.threadBlocked = t =>
 			i ? '; ' : null,
 			CW.about(b.ns),
 			' in ',
-			b.own.length ? [code(b.own[0].function), b.own[1] ? [', called by ', code(b.own[1].function)] : null] : code(b.reason),
+			b.own.length
+				? [code(b.own[0].function), b.own[1] ? [', called by ', code(b.own[1].function)] : null]
+				: code(b.reason),
 		])
 	);
 
@@ -151,7 +153,11 @@ CW.tab({
 							cell: t => [
 								CW.threadName(t.utid),
 								h('div', null, CW.role(t.utid)),
-								h('div', { class: 'soft' }, CW.roleFunctions(t.utid).join(', ') || `process ${t.process ?? ''} ${t.pid ?? ''}`),
+								h(
+									'div',
+									{ class: 'soft' },
+									CW.roleFunctions(t.utid).join(', ') || `process ${t.process ?? ''} ${t.pid ?? ''}`
+								),
 							],
 							sort: t => CW.threadName(t.utid),
 						},
@@ -172,7 +178,10 @@ CW.tab({
 						...['running_ns', 'blocked_ns', 'runq_ns', 'preempted_ns'].map(k => ({
 							title: CW.label[k === 'running_ns' ? 'oncpu' : k.slice(0, -3)],
 							n: true,
-							cell: t => [CW.about(t[k]), h('div', { class: 'soft' }, CW.pct(t[k] === null ? null : t[k] / lived(t)))],
+							cell: t => [
+								CW.about(t[k]),
+								h('div', { class: 'soft' }, CW.pct(t[k] === null ? null : t[k] / lived(t))),
+							],
 							sort: t => t[k],
 						})),
 					],
