@@ -7,7 +7,7 @@
 #include "emit.bpf.h"
 #include "file.bpf.h"
 
-#define CW_PATH_DEPTH 16
+#define CW_PATH_DEPTH 20
 #define CW_NAME_MAX   256
 #define CW_PATH_BYTES 1024
 #define CW_S_IFMT     0170000
@@ -65,31 +65,44 @@ static __always_inline void cw_fill_socket(struct cw_file *r, struct file *file)
 	}
 }
 
-/* Names from the file up to its mount's root, innermost first, joined by '/'. Returns their length.
+/*
+ * Names from the file up to the root of who has it open, across mounts, innermost first, joined by
+ * '/'. Returns their length.
  */
-static __always_inline __u32 cw_fill_path(char *path, struct file *file)
+static __always_inline __u32 cw_fill_path(char *path, struct file *file, struct task_struct *task)
 {
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry), *parent;
-	struct dentry *root = BPF_CORE_READ(file, f_path.mnt, mnt_root);
+	struct dentry *root = BPF_CORE_READ(task, fs, root.dentry);
+	struct vfsmount *root_mnt = BPF_CORE_READ(task, fs, root.mnt);
+	struct vfsmount *mnt = BPF_CORE_READ(file, f_path.mnt);
+	struct mount *m, *above;
 	__u32 off = 0, i;
 	long n;
 
 	for (i = 0; i < CW_PATH_DEPTH; i++) {
-		if (off >= CW_PATH_BYTES)
+		if (off >= CW_PATH_BYTES || (d == root && mnt == root_mnt))
 			break;
+		if (d == BPF_CORE_READ(mnt, mnt_root)) {
+			m = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+			above = BPF_CORE_READ(m, mnt_parent);
+			if (above == m || !above)
+				break;
+			d = BPF_CORE_READ(m, mnt_mountpoint);
+			mnt = (void *)above + bpf_core_field_offset(struct mount, mnt);
+			continue;
+		}
 		n = bpf_probe_read_kernel_str(path + off, CW_NAME_MAX,
 					      BPF_CORE_READ(d, d_name.name));
 		if (n <= 1)
 			break;
 		if (n > CW_NAME_MAX)
 			break;
+		if (off)
+			path[off - 1] = '/';
 		off += n;
 		parent = BPF_CORE_READ(d, d_parent);
-		if (d == root || parent == d || parent == root)
+		if (parent == d)
 			break;
-		if (off > CW_PATH_BYTES)
-			break;
-		path[off - 1] = '/';
 		d = parent;
 	}
 	return off;
@@ -136,7 +149,7 @@ __noinline __u64 cw_file_note(int fd, __u64 ts)
 	seen = bpf_map_lookup_elem(&seen_files, &r->id);
 	if (seen && *seen == epoch)
 		return r->id;
-	size = sizeof(*r) + cw_fill_path(r->path, file);
+	size = sizeof(*r) + cw_fill_path(r->path, file, current);
 	if (size > sizeof(s->rec))
 		return 0;
 	cw_fill_header(&r->h, CW_FILE, size, ts);

@@ -223,7 +223,7 @@ struct cw_rec {
 	F(R, u32, peer_port, "socket's peer port") \
 	A(R, u8, local_addr, 16, "socket's local address, IPv4 in the first four bytes") \
 	A(R, u8, peer_addr, 16, "socket's peer address") \
-	S(R, path, "path names, innermost first, joined by '/': dentries up to the mount's root")
+	S(R, path, "path names, innermost first, joined by '/': up to the process's root")
 
 #define CW_FIELDS_PROBE_ENTRY(R, F, A, S, B, V) \
 	F(R, u32, pid, "process id, kernel-global") \

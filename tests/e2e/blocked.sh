@@ -116,5 +116,29 @@ expect 'shares of each record add up' "$(sqlite3 :memory: "
 expect 'status without attribution' $? 1
 expect 'word without attribution' "$(tail -n 1 "$tmp/none.out")" \
 	'callweave-analyze: no call has scheduler facts: record with --attribution'
+
+# Files on mounts below the root, and bound to another place, have their whole paths.
+cat >"$tmp/mounts.sh" <<'X'
+mount -t tmpfs none "$2/m" && mkdir -p "$2/m/deep/er" && mkfifo "$2/m/top" "$2/m/deep/er/fifo" &&
+	mount --bind "$2/m/deep" "$2/bound" || exit 77
+(for fifo in m/top bound/er/fifo; do
+	until pid=$(cat "$2/pid" 2>/dev/null) && [ "$(readlink "/proc/$pid/fd/0")" = "$2/$fifo" ] && grep -q '^0 ' "/proc/$pid/syscall"; do
+		sleep 0.02
+	done
+	echo >"$2/$fifo"
+done) &
+"$1" -q -o "$2/mounts.cwc" --exec /bin/sh libc.so.6:read -- \
+	-c 'echo $$ >"$0/pid"; read x <>"$0/m/top"; read x <>"$0/bound/er/fifo"' "$2" >"$2/mounts.log" 2>&1
+X
+mkdir "$tmp/m" "$tmp/bound"
+if [ "$(uname -m)" != x86_64 ] || ! unshare -m true 2>/dev/null; then
+	loosened "no mounts of one's own here"
+elif timeout 60 unshare -m bash "$tmp/mounts.sh" "$record" "$tmp"; then
+	expect 'files on other mounts' "$("$analyze" sql "$tmp/mounts.cwc" --format csv "SELECT group_concat(replace(path, '$tmp', ''), ' ') FROM
+		(SELECT path FROM file WHERE path LIKE '%top' OR path LIKE '%fifo' ORDER BY path)" 2>/dev/null | tail -n 1 | tr -d '\r')" '/bound/er/fifo /m/top'
+else
+	fail "mounts: status $?, $(cat "$tmp/mounts.log")"
+fi
+
 note "$(db "SELECT count(*) FROM blocked_reason") blocked intervals named"
 finish
