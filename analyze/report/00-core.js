@@ -141,7 +141,7 @@ CW.wall = function (ns) {
 CW.percentile = (value, n, need) =>
 	value !== null && value !== undefined
 		? CW.ns(value)
-		: h('span', { class: 'soft', title: `hidden: ${n} samples, from ${need} on it is shown` }, `n < ${need}`);
+		: h('span', { class: 'soft hidden', title: `${n} samples; from ${need} on it is shown` }, `hidden: fewer than ${need}`);
 
 /* ---- names ---- */
 CW.thread = utid => CW.index('thread', 'utid').get(utid);
@@ -204,7 +204,9 @@ CW.stack = function (stack, limit = 40) {
 				h('li', null, CW.frameName(f), ' ', h('span', { class: 'at' }, f.file ? `${f.file}:${f.line}` : (f.module ?? '')))
 			),
 		frames.length > limit ? h('li', { class: 'at' }, `and ${frames.length - limit} more`) : null,
-		s.truncated ? h('li', { class: 'at' }, 'cut at the frame limit') : null,
+		s.problem || s.truncated
+			? h('li', { class: 'at' }, s.problem ?? 'cut: the limit of frames, or the end of what was saved')
+			: null,
 		s.caller_only ? h('li', { class: 'at' }, 'no more: this code has no frame pointers') : null
 	);
 };

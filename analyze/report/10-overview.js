@@ -8,7 +8,7 @@ CW.overview = {
 		auto: 'were found by looking for the key in all arguments',
 		ambiguous: 'had more than one candidate',
 		loss: 'have lost records in between',
-		'capture edge': 'touch an edge of the capture',
+		'capture edge': 'touch an edge of the recording',
 	},
 	is: {
 		oncpu: 'is on CPU',
@@ -28,15 +28,16 @@ CW.overview.cards = function (async) {
 		: CW.rows('function')
 				.slice()
 				.sort((a, b) => (b.sum ?? 0) - (a.sum ?? 0))[0];
-	const n = async ? s.selected : (t?.calls ?? 0);
+	const n = async ? s.selected : (t?.calls ?? 0),
+		open = async ? n - (t?.n ?? 0) : 0;
 	const card = (value, name) => h('div', { class: 'card' }, h('b', null, value), h('span', null, name));
 	const name = async ? 'chains' : 'calls';
 	return h(
 		'div',
 		{ class: 'cards' },
-		card(CW.num(n), name),
-		card(`${((1e9 * n) / clock.end).toFixed(1)} /s`, `${name} a second`),
-		card(CW.ns(t?.avg), 'average'),
+		card(CW.num(n), open ? `${name}, ${CW.num(open)} of them with no end recorded` : name),
+		card(`${((1e9 * n) / clock.end).toFixed(1)} /s`, `${name} a second of the recording`),
+		card(CW.ns(t?.avg), open ? `average of the ${CW.num(t?.n ?? 0)} that ended` : 'average'),
 		card(CW.ns(t?.p50), 'P50'),
 		card(CW.percentile(t?.p95, t?.n ?? 0, 20), 'P95'),
 		card(CW.percentile(t?.p99, t?.n ?? 0, 100), 'P99'),
@@ -52,11 +53,22 @@ CW.overview.composition = function () {
 		return { c, parts, total: c.queue + (c.work ?? 0) };
 	});
 	if (!rows.length) return null;
-	const longest = Math.max(1, ...rows.map(r => r.total / r.c.n));
+	const longest = Math.max(1, ...rows.map(r => r.total / r.c.n)),
+		t = CW.rows('total')[0],
+		n = CW.rows('selection')[0].selected;
 	return h(
 		'section',
 		{ class: 'panel' },
 		h('h3', null, 'Where the time of an average chain goes, hop by hop'),
+		t?.n && t.n < n
+			? h(
+					'p',
+					{ class: 'soft' },
+					`Averages of the ${CW.num(t.n)} chains that ended; `,
+					h('a', { href: '#/hops' }, 'Hops'),
+					` has those of the tasks of all ${CW.num(n)}.`
+				)
+			: null,
 		rows.map(r =>
 			h(
 				'div',
@@ -130,6 +142,14 @@ CW.overview.slowestCalls = function () {
 	);
 };
 
+/* The words of SQL's anomalies where others are plainer. */
+CW.overview.doubt = what =>
+	({
+		'submissions open at the end': 'submitted, not yet taken when the recording ended',
+		'chains in doubt: capture edge': 'chains that had not ended when the recording did, or began before it',
+		'calls without a return: capture end': 'calls that had not returned when the recording ended',
+	})[what] ?? what.replace('capture edge', 'an edge of the recording');
+
 CW.overview.doubts = function () {
 	const out = [],
 		anomalies = CW.rows('anomaly'),
@@ -153,7 +173,8 @@ CW.overview.doubts = function () {
 			)
 		);
 	else out.push(h('p', null, 'Nothing was lost: every event the kernel saw is in the capture.'));
-	const all = evidence.reduce((s, e) => s + e.n, 0);
+	const all = evidence.reduce((s, e) => s + e.n, 0),
+		open = CW.rows('selection')[0].selected - (CW.rows('total')[0]?.n ?? 0);
 	if (all)
 		out.push(
 			h(
@@ -177,14 +198,17 @@ CW.overview.doubts = function () {
 								.sort()
 								.join(', ')})`,
 				]),
-				'.'
+				'. ',
+				open
+					? `Of ${CW.num(open)} chain${open === 1 ? '' : 's'} no end is recorded, as where the recording ended first: no average has that time.`
+					: null
 			)
 		);
 	if (anomalies.length)
 		out.push(
 			CW.table(
 				[
-					{ title: 'in doubt, in the whole capture', cell: a => a.what },
+					{ title: 'in doubt, in the whole capture', cell: a => CW.overview.doubt(a.what) },
 					{ title: 'where', cell: a => code(a.at) },
 					{ title: 'count', n: true, cell: a => (a.count === null ? 'unknown' : CW.num(a.count)) },
 				],
@@ -257,7 +281,7 @@ CW.overview.capture = function () {
 							` ${CW.num(m.unnamed)} of ${CW.num(m.frames)} addresses`,
 							m.tried ? ` (${m.tried})` : '',
 						])
-					: 'no module',
+					: 'none: every address has a name',
 			],
 			[
 				'plan',

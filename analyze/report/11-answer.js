@@ -153,11 +153,16 @@ CW.overview.elsewhere = function (plan) {
 CW.overview.capacity = function (d) {
 	if (!d.work_average_ns || !d.worker_count) return '';
 	const most = (d.worker_count * 1e9) / d.work_average_ns,
-		asked = (1e9 * d.submitted) / (d.end_ts - d.ts);
+		asked = (1e9 * d.submitted) / (d.end_ts - d.ts),
+		need = Math.ceil((asked * d.work_average_ns) / 1e9);
 	return (
 		`At ${CW.about(d.work_average_ns)} a task ` +
 		`${d.worker_count === 1 ? 'it' : 'they'} can complete ${CW.rate(most)} a second at most; ` +
-		`${CW.rate(asked)} a second were submitted. `
+		`${CW.rate(asked)} a second were submitted. ` +
+		(need > d.worker_count && d.saturated_ns >= 0.1 * (d.end_ts - d.ts)
+			? `At ${CW.rate(asked)} submissions a second and ${CW.about(d.work_average_ns)} each, ${CW.num(need)} threads would ` +
+				`keep up; it has ${CW.num(d.worker_count)}. `
+			: '')
 	);
 };
 
@@ -222,7 +227,7 @@ CW.overview.full = function (plan) {
 				]
 			: null,
 		code(p.source),
-		` itself was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`,
+		` itself was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all, while submitting`,
 		b.by_taker_ns >= b.ns / 2 ? [', until a thread that runs ', code(p.target), ' woke it'] : null,
 		held.length
 			? [
@@ -312,9 +317,11 @@ CW.overview.answerChains = function () {
 		h(
 			'p',
 			null,
-			`An average chain takes ${CW.about(t?.avg)}. `,
+			t?.n && t.n < s.selected
+				? `Of ${CW.num(s.selected)} chains ${CW.num(t.n)} ended within the recording; they take ${CW.about(t.avg)} on average. `
+				: `An average chain takes ${CW.about(t?.avg)}. `,
 			h('strong', null, `${CW.pct(top.ns / all)} of that`),
-			`, ${CW.about(top.ns / top.n)}${top.n < s.selected ? ' each time' : ''}, `,
+			`, ${CW.about(top.ns / top.n)}${top.n < (t?.n ?? s.selected) ? ' each time' : ''}, `,
 			top.part === 'queue'
 				? ['it is ', h('strong', null, CW.overview.partText(top))]
 				: h('strong', null, code(CW.index('plan', 'plan_hop').get(top.plan).target), ` ${CW.overview.is[top.part]}`),

@@ -37,7 +37,7 @@ CW.reasonOf = function (s) {
 					.slice(0, 4)
 					.map(r => `${CW.threadName(r.utid)} ran for ${CW.ns(r.dur)}`)
 					.join(', ') + (ran.length > 4 ? ` and ${ran.length - 4} more` : '')
-			: 'no other thread had the CPU: it had to switch';
+			: 'no other thread had the CPU: so long the switch to it took';
 	if (s.state === 'unknown') return 'records were lost here';
 	return null;
 };

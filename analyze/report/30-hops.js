@@ -184,6 +184,7 @@ CW.hops.diagnosis = function (plan) {
 	const d = CW.index('diagnosis', 'plan_hop').get(plan),
 		c = CW.rows('composition').find(x => x.plan_hop === plan);
 	if (!d) return null;
+	const b = CW.index('submit_block', 'plan_hop').get(plan);
 	const waits = c ? Math.max(1, c.queue / c.n) : 1,
 		works = c ? Math.max(1, c.work / Math.max(1, c.ended)) : 1;
 	const times = x => `${x >= 10 ? CW.num(Math.round(x)) : x.toFixed(1)} times`;
@@ -237,7 +238,11 @@ CW.hops.diagnosis = function (plan) {
 				'working at once',
 				`${CW.num(d.peak_active)} of ${CW.num(d.worker_count)} threads at most, ${CW.num(d.active)} at the end`,
 			],
-			['blocked on locks', `${CW.num(d.futex_waits)} times, ${CW.about(d.futex_wait_ns)} in all, within work`],
+			['blocked on locks while working', `${CW.num(d.futex_waits)} times, ${CW.about(d.futex_wait_ns)} in all`],
+			[
+				'blocked while submitting',
+				b ? [`${CW.num(b.n)} times, ${CW.about(b.ns)} in all, in `, code(d.source)] : ['never, in ', code(d.source)],
+			],
 			[
 				'in doubt',
 				[
@@ -342,7 +347,7 @@ CW.tab({
 					{ class: 'panel', id: 'hop-' + p.plan_hop },
 					h('h2', null, `Hop ${p.plan_hop} `, code(CW.hopName(p.plan_hop))),
 					CW.hops.diagnosis(p.plan_hop),
-					h('h3', null, 'Latency of the chosen chains'),
+					h('h3', null, CW.count('filter') ? 'Latency of the chosen chains' : 'Latency of all chains'),
 					CW.hops.latency(p.plan_hop),
 					h('h3', null, 'Tasks queued, threads working and throughput over the whole recording'),
 					CW.hops.overTime(p.plan_hop),

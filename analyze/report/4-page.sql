@@ -50,7 +50,7 @@ CREATE INDEX temp.used_frame_by_all ON used_frame(address, function);
 
 CREATE TEMP VIEW page_frame AS SELECT frame, function, module, file, line, address FROM used_frame ORDER BY frame;
 CREATE TEMP VIEW page_stack AS
-SELECT u.stack, k.kind, k.truncated, k.caller_only, k.failed,
+SELECT u.stack, k.kind, k.truncated, k.caller_only, k.failed, k.problem,
 	(SELECT json_group_array(frame) FROM (
 		SELECT (SELECT f.frame FROM used_frame f WHERE f.address IS c.address AND f.function IS coalesce(c.function, c.module || '+' || c.rel_pc)
 			AND f.module IS c.module AND f.file IS c.file AND f.line IS c.line) AS frame
@@ -141,11 +141,13 @@ FROM picked_call k JOIN slice s USING(slice_id), start ORDER BY s.ts;
 -- ---- sums over all chains that the filters chose -----------------------------------------------------
 CREATE TEMP VIEW page_plan AS SELECT * FROM hop_count ORDER BY plan_hop;
 CREATE TEMP VIEW page_latency AS SELECT * FROM latency;
+-- Of the chains that ended, so that the parts add up to their average; of all when none did.
 CREATE TEMP VIEW page_composition AS
 SELECT e.plan_hop, count(*) AS n, sum(e.dst_ts - e.src_ts) AS queue, sum(h.end_ts - e.dst_ts) AS work, count(h.end_ts) AS ended,
 	sum(h.oncpu_ns) AS oncpu, sum(h.blocked_ns) AS blocked, sum(h.runq_ns) AS runq, sum(h.preempted_ns) AS preempted,
 	sum(h.unknown_ns) AS unknown, count(DISTINCT e.dst_utid) AS threads
-FROM item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id) GROUP BY e.plan_hop;
+FROM item i JOIN path p USING(chain_id) JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id)
+WHERE p.work_ns IS NOT NULL OR (SELECT n FROM page_total) IS NULL GROUP BY e.plan_hop;
 CREATE TEMP VIEW page_evidence AS
 SELECT e.plan_hop, e.evidence, count(*) AS n FROM item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id)
 GROUP BY 1, 2 ORDER BY 3 DESC;

@@ -134,8 +134,8 @@ check('figures of the overview', await page.evaluate(() => {
 }), truth.total);
 const cards = await page.$$eval('.card b', all => all.map(e => e.textContent));
 check('average and maximum as they are written', [cards[2], cards.at(-1)], await page.evaluate(t => [CW.ns(t.avg), CW.ns(t.max)], truth.total));
-check('P95 below 20 samples and P99 below 100 are hidden', [truth.total.n < 20 ? /n < 20/.test(cards[4]) : /s$/.test(cards[4]),
-	truth.total.n < 100 ? /n < 100/.test(cards[5]) : /s$/.test(cards[5])], [true, true]);
+check('P95 below 20 samples and P99 below 100 are hidden', [truth.total.n < 20 ? /fewer than 20/.test(cards[4]) : /s$/.test(cards[4]),
+	truth.total.n < 100 ? /fewer than 100/.test(cards[5]) : /s$/.test(cards[5])], [true, true]);
 check('chains or calls, and how many a second', [cards[0], cards[1]], await page.evaluate(([n, s]) => [CW.num(n), `${(n / s).toFixed(1)} /s`],
 	[truth.chain ? truth.chains : truth.total.n, truth.seconds]));
 check('figures of every view', await page.evaluate(() => {
@@ -324,7 +324,7 @@ if (truth.chain) {
 	await settle();
 	check('percentiles of few samples are hidden, of enough shown', await page.$$eval('table.latency tbody tr', all => all.map(tr => {
 		const cells = [...tr.cells].map(c => c.textContent), n = Number(cells[1].replaceAll(',', ''));
-		return /n < 20/.test(cells[4]) === n < 20 && /n < 100/.test(cells[5]) === n < 100;
+		return /fewer than 20/.test(cells[4]) === n < 20 && /fewer than 100/.test(cells[5]) === n < 100;
 	}).includes(false)), false);
 	const judged = await page.$$eval('section[id^=hop-]', all => all.map(e => [e.id, e.innerText]));
 	for (const [id, text] of judged) {

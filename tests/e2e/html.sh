@@ -81,10 +81,11 @@ for name in pool lock complex evil; do
 	[ -z "${SHOTS:-}" ] || mkdir -p "$SHOTS/$name"
 done
 # The answer names the largest part of the time; which one that is depends on what else the machine does.
-largest=$(query pool "SELECT source || ' ' || target || ' ' || kind || ' ' || threads FROM (
-	SELECT source, target, 'queue' AS kind, sum(queue_ns) AS ns, count(DISTINCT target_utid) AS threads FROM hop GROUP BY 1, 2
-	UNION ALL SELECT source, target, 'blocked', sum(blocked_ns), 0 FROM hop GROUP BY 1, 2
-	UNION ALL SELECT source, target, 'run', sum(runq_ns), 0 FROM hop GROUP BY 1, 2) ORDER BY ns DESC LIMIT 1")
+largest=$(query pool "WITH ended AS (SELECT h.* FROM hop h JOIN chain USING(chain_id) WHERE total_ns IS NOT NULL)
+	SELECT source || ' ' || target || ' ' || kind || ' ' || threads FROM (
+	SELECT source, target, 'queue' AS kind, sum(queue_ns) AS ns, count(DISTINCT target_utid) AS threads FROM ended GROUP BY 1, 2
+	UNION ALL SELECT source, target, 'blocked', sum(blocked_ns), 0 FROM ended GROUP BY 1, 2
+	UNION ALL SELECT source, target, 'run', sum(runq_ns), 0 FROM ended GROUP BY 1, 2) ORDER BY ns DESC LIMIT 1")
 read -r source target kind threads <<<"$largest"
 if [ "$kind" = queue ]; then
 	browser pool "$source" "$target" clock_nanosleep "All $threads threads" "they can complete"
