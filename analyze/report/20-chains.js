@@ -45,7 +45,7 @@ CW.chains.evidence = function (c) {
 		c.flags
 			.split('+')
 			.filter(Boolean)
-			.forEach(f => all.add(f));
+			.forEach(f => all.add(f === 'capture edge' && c.work === null ? 'not ended' : f));
 		if (all.size > 1) all.delete('exact');
 		c.evidence = [...all].join(', ') || 'exact';
 	}
@@ -66,6 +66,9 @@ CW.chains.words = function (c) {
 		.toLowerCase();
 	return c.words;
 };
+
+/* Its keys, each once. */
+CW.chains.keys = c => [...new Set(CW.chains.hops(c.chain).map(x => x.key))];
 
 CW.chains.columns = [
 	{ id: 'chain', title: 'chain', width: 72, value: c => c.chain, cell: c => '#' + c.chain },
@@ -91,11 +94,9 @@ CW.chains.columns = [
 		cell: c =>
 			h(
 				'span',
-				{ class: 'mono' },
-				CW.chains
-					.hops(c.chain)
-					.map(x => x.key)
-					.join(' ')
+				{ class: 'mono', title: CW.chains.keys(c).join(' ') },
+				CW.chains.keys(c).slice(0, 1),
+				CW.chains.keys(c).length > 1 ? ` +${CW.chains.keys(c).length - 1}` : null
 			),
 	},
 ];
@@ -232,7 +233,7 @@ CW.chains.buildTable = function () {
 	};
 	self.refresh = () => {
 		self.list = self.matching();
-		document.getElementById('chain-count').textContent = `${CW.num(self.list.length)} of ${CW.num(CW.count('chain'))} chains`;
+		document.getElementById('chain-count').textContent = `${CW.num(self.list.length)} of ${CW.num(CW.count('chain'))} chains, sorted by ${cols.find(x => x.id === self.sort).title}${self.list.length > 9 ? '; the list scrolls' : ''}`;
 		heads.forEach((x, i) =>
 			x.setAttribute('aria-sort', cols[i].id !== self.sort ? 'none' : self.down ? 'descending' : 'ascending')
 		);
@@ -257,6 +258,16 @@ CW.chains.buildTable = function () {
 };
 
 /* ---- the selected chain ---- */
+/* In which arguments the key of a hop is; that of its source is in the plan alone. */
+CW.chains.keyIs = function (x) {
+	const p = CW.index('plan', 'plan_hop').get(x.plan),
+		hops = [...(CW.info('plan') ?? '').matchAll(/- source: (.*?)\\x0a\s*source_arg: (\w+)\\x0a\s*target: (.*?)\\x0a/g)],
+		[, source, arg, target] = hops[x.plan] ?? [];
+	return (
+		(p && source === p.source && target === p.target ? `argument ${arg} of ${p.source} = ` : '') +
+		`argument ${x.arg} of ${p?.target}`
+	);
+};
 CW.chains.hopTable = function (c) {
 	return CW.table(
 		[
@@ -267,9 +278,10 @@ CW.chains.hopTable = function (c) {
 				cell: x => [
 					code(CW.hopName(x.plan)),
 					h('div', { class: 'soft' }, `submitted by ${CW.threadName(x.src)}, taken by ${CW.threadName(x.dst)}`),
+					h('div', { class: 'soft' }, `key: ${CW.chains.keyIs(x)}`),
 				],
 			},
-			{ title: 'key', nowrap: true, cell: x => [code(x.key), h('div', { class: 'soft' }, `argument ${x.arg}`)] },
+			{ title: 'key', nowrap: true, cell: x => code(x.key) },
 			{ title: 'queued', n: true, cell: x => CW.ns(x.start - x.submit) },
 			{ title: 'work', n: true, cell: x => (x.end === null ? 'unknown' : CW.ns(x.end - x.start)) },
 			...CW.stateNames

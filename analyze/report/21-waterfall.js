@@ -179,6 +179,20 @@ CW.waterfallDraw = function (w) {
 				short: s.hop.name ? '' : `hop ${s.hop.plan}`,
 			});
 		}
+		const held = [];
+		for (const x of lane.hop ? [] : CW.hopsOf(w.c).filter(y => !y.name && y.src === lane.utid)) {
+			const s = CW.blockedSubmitting(x),
+				full = s && CW.overview.isFull(x.plan) ? ', its queue full' : '',
+				source = s && CW.index('plan', 'plan_hop').get(x.plan).source;
+			if (s)
+				held.push({
+					lo: s.ts,
+					hi: s.ts + s.dur,
+					rank: 3,
+					text: `blocked ${CW.about(s.dur)} in ${source}${full}`,
+					short: `in ${source}`,
+				});
+		}
 		const own = new Set(lane.segments.map(s => s.hop.dst_slice));
 		let lastCall = -9;
 		for (const call of CW.slices(lane.utid, view.lo, view.hi))
@@ -193,6 +207,7 @@ CW.waterfallDraw = function (w) {
 			view,
 			top + L.label + 11
 		);
+		CW.drawLabels(labels, held, view, top + L.state + 12);
 	});
 	CW.waterfallArrows(w, arrows, view);
 	/* On paper of another width all of it is scaled to that. */
@@ -350,6 +365,28 @@ CW.waterfallInput = function (w, plot) {
 	});
 };
 
+/* An arrow for the legend. */
+CW.arrowKey = (line, head) =>
+	svg(
+		'svg',
+		{ viewBox: '0 0 26 10', 'aria-hidden': 'true' },
+		svg('line', { x1: 0, x2: 20, y1: 5, y2: 5, class: line }),
+		svg('path', { d: 'M25 5 l-6 -4 v8 z', class: head })
+	);
+
+/* Where the thread that submits a hop is blocked in that very call. */
+CW.blockedSubmitting = function (hop) {
+	const p = hop.name ? null : CW.index('plan', 'plan_hop').get(hop.plan);
+	return CW.states(hop.src, hop.submit, hop.start).find(
+		s =>
+			p &&
+			s.state === 'blocked' &&
+			s.ts >= hop.submit &&
+			!CW.slices(hop.src, hop.submit + 1, s.ts).some(c => c.ts > hop.submit) &&
+			CW.frames(CW.placeOf(CW.offOf(s.off))?.user ?? null).some(f => f?.function === p.source)
+	);
+};
+
 CW.waterfall = function (root, c) {
 	const w = {
 		c,
@@ -426,9 +463,9 @@ CW.waterfall = function (root, c) {
 					? [h('b', null, CW.label.work), ' ', CW.meaning.work]
 					: [h('b', null, 'call'), ' from entry to return']
 			),
-			w.lanes.some(l => l.hop) ? h('span', null, h('b', null, 'solid arrow'), ' submitted; taken') : null,
-			h('span', null, h('b', null, 'dashed arrow'), ' wakes'),
-			h('span', null, h('b', null, 'pale'), ' not for this ', w.lanes.some(l => l.hop) ? 'chain' : 'call'),
+			w.lanes.some(l => l.hop) ? h('span', null, CW.arrowKey('arrow', 'head'), h('b', null, 'solid arrow'), ' submitted; taken') : null,
+			h('span', null, CW.arrowKey('wake', 'wakehead'), h('b', null, 'dashed arrow'), ' wakes the thread it points at'),
+			h('span', null, h('i', { class: 'c-blocked', style: { opacity: 0.38 } }), h('b', null, 'pale'), ' not for this ', w.lanes.some(l => l.hop) ? 'chain' : 'call'),
 			h('span', null, h('i', { class: 'call-key' }), h('b', null, 'thin grey bar'), ' another call of a recorded function')
 		),
 		w.details

@@ -115,7 +115,10 @@ CW.hops.latency = function (plan) {
 	);
 };
 
-/* Steps of a value over the recording; what it was at most in each of 240 slots. */
+/*
+ * Steps of a value over the recording; what it was at most in each of 240 slots. A rate is over twelve of them, as few
+ * tasks are completed in one.
+ */
 CW.hops.overTime = function (plan) {
 	const rows = CW.rows('queue').filter(q => q.plan_hop === plan),
 		SLOTS = 241,
@@ -123,17 +126,20 @@ CW.hops.overTime = function (plan) {
 	const lines = [
 		{ key: 'pending', title: 'tasks queued', cls: 'queue', after: 'pending_after' },
 		{ key: 'active', title: 'threads working', cls: 'work', after: 'active_after' },
-		{ key: 'done', title: 'tasks completed a second', cls: 'unknown' },
+		{ key: 'done', title: `tasks completed a second, in steps of ${CW.about(end / 20)}`, cls: 'unknown' },
 	];
 	const width = 1180,
 		height = 78,
 		bySlot = new Map(rows.map(r => [r.slot, r]));
 	return lines
 		.map(l => {
-			const values = [];
+			const values = [],
+				bin = i => Math.floor(Math.min(i, SLOTS - 2) / 12),
+				rates = new Array(20).fill(0);
+			if (!l.after) for (const r of rows) rates[bin(r.slot)] += r[l.key] / (end / 20 / 1e9);
 			for (let i = 0, held = 0; i < SLOTS; i++) {
 				const r = bySlot.get(i);
-				values.push(r ? (l.after ? Math.max(held, r[l.key]) : r[l.key] / (end / 240 / 1e9)) : l.after ? held : 0);
+				values.push(l.after ? (r ? Math.max(held, r[l.key]) : held) : rates[bin(i)]);
 				if (r && l.after) held = r[l.after];
 			}
 			const most = Math.max(1, ...values),
@@ -180,6 +186,52 @@ CW.hops.overTime = function (plan) {
 		);
 };
 
+/* Other hops to which the threads of this one submit. */
+CW.hops.next = function (plan) {
+	const workers = new Set(
+		CW.rows('worker')
+			.filter(w => w.plan_hop === plan)
+			.map(w => w.utid)
+	);
+	return CW.rows('plan').filter(
+		p => p.plan_hop !== plan && CW.rows('submitter').some(r => r.plan_hop === p.plan_hop && workers.has(r.utid))
+	);
+};
+
+/* Where the threads of this hop submit the next one, and that queue was full. */
+CW.hops.heldUp = function (plan) {
+	const by = CW.hops.next(plan).filter(p => CW.overview.isFull(p.plan_hop));
+	return by.length
+		? by.map(p => {
+				const b = CW.index('submit_block', 'plan_hop').get(p.plan_hop);
+				return [
+					h('strong', null, `Held up by hop ${p.plan_hop}’s full queue: `),
+					'its threads submit to that, and ',
+					code(p.source),
+					` was blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all; a thread blocked there takes no other task. `,
+				];
+			})
+		: null;
+};
+
+/* That a target's call lasts longer than its work, as that ends where it submits the next task. */
+CW.hops.untilReturn = function (plan) {
+	const p = CW.index('plan', 'plan_hop').get(plan),
+		probe = CW.rows('probe').find(x => x.function === p?.target),
+		f = probe && CW.rows('function').find(x => x.probe === probe.probe_id),
+		d = CW.index('diagnosis', 'plan_hop').get(plan);
+	return f?.avg && d?.work_average_ns && f.avg > 1.01 * d.work_average_ns && CW.hops.next(plan).length
+		? h(
+				'p',
+				{ class: 'soft' },
+				'Work of ',
+				code(p.target),
+				` ends where it submits the next task, ${CW.about(d.work_average_ns)} on average; until it returns it takes `,
+				`${CW.about(f.avg)}. Hops, chains and the overview show the work, Functions the whole call.`
+			)
+		: null;
+};
+
 CW.hops.diagnosis = function (plan) {
 	const d = CW.index('diagnosis', 'plan_hop').get(plan),
 		c = CW.rows('composition').find(x => x.plan_hop === plan);
@@ -197,7 +249,8 @@ CW.hops.diagnosis = function (plan) {
 		'lock contention': `for ${CW.pct(d.futex_ratio)} of the work its threads are blocked on locks`,
 		none: 'the queue does not grow, its threads are not all working for long, and locks cost little',
 	};
-	const full = CW.overview.full(plan);
+	const full = CW.overview.full(plan),
+		held = CW.hops.heldUp(plan);
 	return h(
 		'div',
 		null,
@@ -213,6 +266,7 @@ CW.hops.diagnosis = function (plan) {
 			'.'
 		),
 		full ? h('p', { class: 'full' }, full) : null,
+		held ? h('p', { class: 'full' }, held) : null,
 		c
 			? h(
 					'p',
@@ -224,7 +278,9 @@ CW.hops.diagnosis = function (plan) {
 							: [
 									`A task is queued ${times(waits / works)} as long as it is worked on`,
 									d.saturated_ns / (d.end_ts - d.ts) >= 0.1
-										? ': more threads or less work a task would shorten it.'
+										? held
+											? ': first see to the hop that holds it up, more threads here would only fill its queue sooner.'
+											: ': more threads or less work a task would shorten it.'
 										: ['. ', CW.overview.elsewhere(plan)],
 								]
 				)
@@ -286,8 +342,11 @@ CW.hops.workers = function (plan) {
 };
 
 /* of: what the shares are of. */
-CW.hops.reasons = (rows, of, limit = 12) =>
-	CW.table(
+CW.hops.reasons = function (rows, of, limit = 12) {
+	const sorted = rows.slice().sort((a, b) => b.ns - a.ns),
+		small = sorted.filter((r, i) => i > 0 && r.share < 0.001),
+		shown = (small.length > 1 ? sorted.filter(r => !small.includes(r)) : sorted).slice(0, limit);
+	const table = CW.table(
 		[
 			{ title: `of ${of}`, n: true, cell: r => CW.pct(r.share) },
 			{ title: 'time', n: true, cell: r => CW.ns(r.ns), sort: r => r.ns },
@@ -308,11 +367,10 @@ CW.hops.reasons = (rows, of, limit = 12) =>
 						: [CW.threadName(r.other_utid), CW.overview.wakerIn(r), r.others > 1 ? ` and ${r.others - 1} more` : ''],
 			},
 		],
-		rows
-			.slice()
-			.sort((a, b) => b.ns - a.ns)
-			.slice(0, limit)
+		shown
 	);
+	return small.length > 1 ? [table, h('p', { class: 'soft' }, `and ${CW.num(small.length)} more below 0.1 %`)] : table;
+};
 
 CW.classColour = c => ({ 'on CPU': 'oncpu', 'run queue': 'runq', preempted: 'preempted', unknown: 'unknown' })[c] ?? 'blocked';
 
@@ -347,6 +405,7 @@ CW.tab({
 					{ class: 'panel', id: 'hop-' + p.plan_hop },
 					h('h2', null, `Hop ${p.plan_hop} `, code(CW.hopName(p.plan_hop))),
 					CW.hops.diagnosis(p.plan_hop),
+					CW.hops.untilReturn(p.plan_hop),
 					h('h3', null, CW.count('filter') ? 'Latency of the chosen chains' : 'Latency of all chains'),
 					CW.hops.latency(p.plan_hop),
 					h('h3', null, 'Tasks queued, threads working and throughput over the whole recording'),

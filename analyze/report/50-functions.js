@@ -37,6 +37,15 @@ CW.functions.returns = function (f) {
 	);
 };
 
+/* What is known of a function that submits though its returns were not recorded. */
+CW.functions.submitting = function (f) {
+	const plans = CW.rows('plan').filter(p => p.source === CW.probeName(f.probe)),
+		b = plans.length === 1 ? CW.index('submit_block', 'plan_hop').get(plans[0].plan_hop) : null;
+	return b && f.sum === null
+		? h('div', { class: 'soft' }, `blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`)
+		: null;
+};
+
 CW.functions.calls = function (probe, chosen) {
 	const rows = CW.rows('call')
 		.filter(c => c.probe === probe)
@@ -118,6 +127,10 @@ CW.tab({
 				reasons = CW.rows('function_reason').filter(r => r.probe_id === probe);
 			box.replaceChildren(
 				h('h2', null, code(CW.probeName(probe))),
+				...CW.rows('plan')
+					.filter(p => p.target === CW.probeName(probe))
+					.map(p => CW.hops.untilReturn(p.plan_hop))
+					.filter(Boolean),
 				h(
 					'section',
 					{ class: 'panel' },
@@ -154,19 +167,21 @@ CW.tab({
 				h(
 					'p',
 					{ class: 'soft' },
-					'Over the whole recording. Time in a nested call of another recorded function counts for both.'
+					'Over the whole recording, from entry to return. Time in a nested call of another recorded function counts for both.'
 				),
 				CW.table(
 					[
 						{
 							title: 'function',
 							wide: true,
-							cell: r =>
+							cell: r => [
 								h(
 									'button',
 									{ type: 'button', class: 'mono', onclick: () => open(r.probe) },
 									CW.probeName(r.probe)
 								),
+								CW.functions.submitting(r),
+							],
 							sort: r => CW.probeName(r.probe),
 						},
 						{ title: 'calls', n: true, cell: r => CW.num(r.calls), sort: r => r.calls },

@@ -156,6 +156,10 @@ check('figures of every view', await page.evaluate(() => {
 		evidence: sum(CW.rows('evidence').filter(e => e.evidence === 'exact'), 'n'),
 	};
 }), truth.figures);
+check('the parts of an average chain add up to it', await page.evaluate(() => {
+	const t = CW.rows('total')[0];
+	return t?.n ? CW.rows('composition').reduce((s, c) => s + c.queue + c.work, 0) - t.sum : 0;
+}), 0);
 const overview = await page.innerText('#main');
 check('the overview says where, with which command, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
 	truth.figures.lost ? 'Records are missing' : 'Nothing was lost'].filter(text => !overview.includes(text)), []);
@@ -243,6 +247,8 @@ if (truth.chain) {
 		truth.chain.hops), truth.chain.hops.map(h => h.wakers));
 	await page.locator('rect[data-kind=queue]').last().click({ force: true });
 	check('a click on a queue tells its key, and where it was submitted and taken', /key\s+0x[^]*Submitted at[^]*:\d+[^]*Taken at/.test(await page.innerText('#details')), true);
+	check('a key says in which arguments it is', await page.$$eval('#hop-table tbody tr', all => all.filter((tr, i) =>
+		!(CW.info('plan').includes(`source: ${CW.rows('plan')[i].source}`) ? /key: argument \w+ of .+ = argument \w+ of / : /key: argument \w+ of /).test(tr.textContent)).length), 0);
 	check('the raw keys are in the table', (await page.innerText('#hop-table')).includes(truth.chain.key), true);
 	// Zoomed in to one work, every state of it is there.
 	await page.evaluate(() => CW.waterfallAll(CW.waterfall.current));
@@ -327,6 +333,7 @@ if (truth.chain) {
 		return /fewer than 20/.test(cells[4]) === n < 20 && /fewer than 100/.test(cells[5]) === n < 100;
 	}).includes(false)), false);
 	const judged = await page.$$eval('section[id^=hop-]', all => all.map(e => [e.id, e.innerText]));
+	check('rates are over a twentieth of the recording', judged.filter(([, text]) => !/completed a second, in steps of /.test(text)).length, 0);
 	for (const [id, text] of judged) {
 		const hop = Number(id.slice(4)), ended = await page.evaluate(p => CW.rows('composition').find(c => c.plan_hop === p)?.ended, hop);
 		check(`${id}: queued against work is judged from 20 samples on`, /is not judged/.test(text), ended < 20);
