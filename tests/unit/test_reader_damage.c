@@ -113,6 +113,7 @@ static void flip_bytes(void **state)
 static void scramble(void **state)
 {
 	struct bytes b = simple_capture(12, 30, true);
+	struct readout whole = read_bytes(&b);
 
 	UNUSED(state);
 	for (int round = 0; round < 1000; round++) {
@@ -137,7 +138,9 @@ static void scramble(void **state)
 		}
 		bytes_put(&copy, b.mem + from + len, b.n - from - len);
 		o = read_bytes(&copy);
-		if (!o.open_error && len > 4)
+		/* Where what is doubled is the table, and nothing else, nothing is wrong. */
+		if (!o.open_error && len > 4 &&
+		    (round % 3 != 2 || o.records != whole.records || o.sum != whole.sum))
 			assert_true(o.nproblems > 0);
 		bytes_free(&copy);
 	}
