@@ -161,6 +161,9 @@ check('the parts of an average chain add up to it', await page.evaluate(() => {
 	return t?.n ? CW.rows('composition').reduce((s, c) => s + c.queue + c.work, 0) - t.sum : 0;
 }), 0);
 const overview = await page.innerText('#main');
+if (truth.chain)
+	check('chains without an end are said', [/with no end recorded/.test(overview), /Of \d+ chains? no end is recorded/.test(overview)],
+		Array(2).fill(truth.total.n < truth.chains));
 check('the overview says where, with which command, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
 	truth.figures.lost ? 'Records are missing' : 'Nothing was lost'].filter(text => !overview.includes(text)), []);
 check('the slowest are linked, the slowest first', await page.$$eval('#main td a', all => all[0]?.getAttribute('href')),
