@@ -200,7 +200,8 @@ CW.overview.doubts = function () {
 				]),
 				'. ',
 				open
-					? `Of ${CW.num(open)} chain${open === 1 ? '' : 's'} no end is recorded, as where the recording ended first: no average has that time.`
+					? `Of ${CW.num(open)} chain${open === 1 ? '' : 's'} no end is recorded, ` +
+							'as where the recording ended first: no average has that time.'
 					: null
 			)
 		);

@@ -233,7 +233,11 @@ CW.chains.buildTable = function () {
 	};
 	self.refresh = () => {
 		self.list = self.matching();
-		document.getElementById('chain-count').textContent = `${CW.num(self.list.length)} of ${CW.num(CW.count('chain'))} chains, sorted by ${cols.find(x => x.id === self.sort).title}${self.list.length > 9 ? '; the list scrolls' : ''}`;
+		document.getElementById('chain-count').textContent = [
+			`${CW.num(self.list.length)} of ${CW.num(CW.count('chain'))} chains`,
+			`, sorted by ${cols.find(x => x.id === self.sort).title}`,
+			self.list.length > 9 ? '; the list scrolls' : '',
+		].join('');
 		heads.forEach((x, i) =>
 			x.setAttribute('aria-sort', cols[i].id !== self.sort ? 'none' : self.down ? 'descending' : 'ascending')
 		);

@@ -463,9 +463,18 @@ CW.waterfall = function (root, c) {
 					? [h('b', null, CW.label.work), ' ', CW.meaning.work]
 					: [h('b', null, 'call'), ' from entry to return']
 			),
-			w.lanes.some(l => l.hop) ? h('span', null, CW.arrowKey('arrow', 'head'), h('b', null, 'solid arrow'), ' submitted; taken') : null,
+			w.lanes.some(l => l.hop)
+				? h('span', null, CW.arrowKey('arrow', 'head'), h('b', null, 'solid arrow'), ' submitted; taken')
+				: null,
 			h('span', null, CW.arrowKey('wake', 'wakehead'), h('b', null, 'dashed arrow'), ' wakes the thread it points at'),
-			h('span', null, h('i', { class: 'c-blocked', style: { opacity: 0.38 } }), h('b', null, 'pale'), ' not for this ', w.lanes.some(l => l.hop) ? 'chain' : 'call'),
+			h(
+				'span',
+				null,
+				h('i', { class: 'c-blocked', style: { opacity: 0.38 } }),
+				h('b', null, 'pale'),
+				' not for this ',
+				w.lanes.some(l => l.hop) ? 'chain' : 'call'
+			),
 			h('span', null, h('i', { class: 'call-key' }), h('b', null, 'thin grey bar'), ' another call of a recorded function')
 		),
 		w.details

@@ -41,9 +41,7 @@ CW.functions.returns = function (f) {
 CW.functions.submitting = function (f) {
 	const plans = CW.rows('plan').filter(p => p.source === CW.probeName(f.probe)),
 		b = plans.length === 1 ? CW.index('submit_block', 'plan_hop').get(plans[0].plan_hop) : null;
-	return b && f.sum === null
-		? h('div', { class: 'soft' }, `blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`)
-		: null;
+	return b && f.sum === null ? h('div', { class: 'soft' }, `blocked ${CW.num(b.n)} times, ${CW.about(b.ns)} in all`) : null;
 };
 
 CW.functions.calls = function (probe, chosen) {
