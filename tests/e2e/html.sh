@@ -92,7 +92,13 @@ largest=$(query pool "WITH ended AS (SELECT h.* FROM hop h JOIN chain USING(chai
 	UNION ALL SELECT source, target, 'run', sum(runq_ns), 0 FROM ended GROUP BY 1, 2) ORDER BY ns DESC LIMIT 1")
 read -r source target kind threads <<<"$largest"
 if [ "$kind" = queue ]; then
-	browser pool "$source" "$target" clock_nanosleep "All $threads threads" "they can complete"
+	# What it says of the work: nothing where work is short beside the queue; on a busy machine names may be missing.
+	reason=$(query pool "SELECT reason FROM hop_reason JOIN (SELECT plan_hop, avg(queue_ns) AS queue, avg(work_ns) AS work
+			FROM hop WHERE source = '$source' AND target = '$target' GROUP BY plan_hop) USING(plan_hop)
+		WHERE work > 0.06 * queue AND share > 0.5 AND class NOT IN ('on CPU', 'run queue', 'preempted', 'unknown')
+		ORDER BY ns DESC LIMIT 1")
+	busy || expect "pool: what its work is blocked on" "$reason" clock_nanosleep
+	browser pool "$source" "$target" "$reason" "All $threads threads" "they can complete"
 else
 	browser pool "$target" "$kind"
 fi
