@@ -84,8 +84,11 @@ SELECT 'work: p99 error, ns',
 	(SELECT work_error FROM error ORDER BY work_error LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM error)),
 	'<=', 1000000 * :slow;
 -- Time that a hypervisor stole, or a scheduler under load took to choose (it charges the thread it
--- chose), is excepted: there up to 10 of 100 may be off. An emulator's host steals uncounted.
+-- chose), is excepted: there up to 10 of 100 may be off. An emulator's host steals uncounted. Of less than 400 hops
+-- four may be off: an interrupt or two fall into some of them anywhere.
 SELECT 'on-CPU off by more than 50 us or 2 %, of 100',
-	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=', CASE WHEN :disturbed > 0 THEN 10 ELSE 1 END;
+	(SELECT 100.0 * sum(cpu_off) / count(*) FROM error), '<=',
+	(SELECT max(CASE WHEN :disturbed > 0 THEN 10.0 ELSE 1.0 END, 400.0 / count(*)) FROM error);
 SELECT 'the same, where waits for a CPU do not explain it, of 100',
-	(SELECT 100.0 * sum(cpu_unexplained) / count(*) FROM error), '<=', CASE WHEN :slow > 1 THEN 10 WHEN :stolen > 0 THEN 4 ELSE 1 END;
+	(SELECT 100.0 * sum(cpu_unexplained) / count(*) FROM error), '<=',
+	(SELECT max(CASE WHEN :slow > 1 THEN 10.0 WHEN :stolen > 0 THEN 4.0 ELSE 1.0 END, 400.0 / count(*)) FROM error);
