@@ -219,8 +219,8 @@ static int step_finish(struct recording *r)
 	st = cw_segments_stats(&r->segments);
 	if (r->opt.quiet || rc == -EPIPE)
 		return rc;
-	cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses,
-			r->modules, &st);
+	cw_closing_line(cw_segments_name(&r->segments, name, sizeof(name)), r->losses, r->modules,
+			&st);
 	cw_closing_uncalled(&r->points, r->modules);
 	if (!r->opt.stack_bytes)
 		cw_closing_stacks(r->modules);
