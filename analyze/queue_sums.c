@@ -359,7 +359,8 @@ static int put_workers(struct run *r, const struct queue *q)
 				sqlite3_bind_int64(r->put_worker, 4, w->work_ns / w->known);
 			else
 				sqlite3_bind_null(r->put_worker, 4);
-			err = put(r, r->put_worker) ?: err;
+			if (!err)
+				err = put(r, r->put_worker);
 		}
 	return err;
 }

@@ -174,13 +174,14 @@ static int put_rank(struct ranks *r, sqlite3_stmt *s, const char *of, const stru
 
 static size_t make_bounds(int64_t bounds[BOUNDS])
 {
+	int64_t last = 0;
 	size_t n = 0;
 
 	for (double x = 1; n < BOUNDS; x *= 1.18920711500272) {
 		int64_t bound = (int64_t)round(x);
 
-		if (!n || bounds[n - 1] != bound)
-			bounds[n++] = bound;
+		if (bound != last)
+			bounds[n++] = last = bound;
 		if (x >= 1e14)
 			break;
 	}

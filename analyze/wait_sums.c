@@ -549,21 +549,23 @@ static int put_sums(struct pass *p)
 	{
 		struct sum *x = cw_container(node, struct sum, node);
 
-		err = put_row(s, &x->scope, 9) ?: err;
+		if (!err)
+			err = put_row(s, &x->scope, 9);
 	}
 	for_each(node, &p->wholes)
 	{
 		struct whole *x = cw_container(node, struct whole, node);
 
-		err = put_row(w, &x->scope, 6) ?: err;
+		if (!err)
+			err = put_row(w, &x->scope, 6);
 	}
 	for_each(node, &p->threads)
 	{
 		struct thread *x = cw_container(node, struct thread, node);
 		int64_t row[6] = {x->utid};
 
-		if (cw_thread_sums_end(&x->sums, p->capture_end, row + 1))
-			err = put_row(t, row, 6) ?: err;
+		if (!err && cw_thread_sums_end(&x->sums, p->capture_end, row + 1))
+			err = put_row(t, row, 6);
 	}
 	if (err)
 		cw_fail(err, "cannot keep sums: %s", sqlite3_errmsg(p->db));
