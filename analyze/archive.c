@@ -303,15 +303,17 @@ static int make_copy(const struct archive *a, const char *capture, const char *p
 
 	if (in < 0)
 		return cw_fail(-errno, "cannot read %s: %s", capture, strerror(errno));
-	if (fstat(in, &st))
+	if (fstat(in, &st)) {
 		err = cw_fail(-errno, "cannot read %s: %s", capture, strerror(errno));
-	else
-		err = cw_outfile_open(&out, path);
-	if (!err) {
-		/* It may be read by whoever may read the capture. */
-		fchmod(fileno(out.f), st.st_mode & 0777);
-		err = cw_outfile_finish(&out, write_copy(a, capture, in, fileno(out.f)));
+		goto out;
 	}
+	err = cw_outfile_open(&out, path);
+	if (err)
+		goto out;
+	/* It may be read by whoever may read the capture. */
+	fchmod(fileno(out.f), st.st_mode & 0777);
+	err = cw_outfile_finish(&out, write_copy(a, capture, in, fileno(out.f)));
+out:
 	close(in);
 	return err;
 }

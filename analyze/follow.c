@@ -5,6 +5,7 @@
  * rows or formats.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ struct follow {
 	struct cw_report report;
 	struct cw_tail *tail;
 	struct cw_reader *reader;
-	char *path;                 /* of the file that is read */
+	char path[PATH_MAX];        /* of the file that is read */
 	struct cw_feed_place place; /* of it among those of its recording */
 	bool unclean;               /* one of the files before */
 	struct cw_ingest *in;
@@ -253,29 +254,8 @@ static int open_capture(struct follow *f)
 	return err ? cw_fail(err, "%s", *text ? text : strerror(-err)) : 0;
 }
 
-/* The file that the recording goes on in was begun before this one ended. NULL: it is not there. */
-static char *next_path(const struct follow *f)
+static void leave_file(struct follow *f)
 {
-	const char *own = cw_reader_meta(f->reader, "segment");
-	uint32_t number = own ? (uint32_t)strtoul(own, NULL, 10) + 1 : 0;
-	struct cw_sequence s;
-	char *path = NULL;
-
-	if (!number || cw_sequence_find(&s, f->path))
-		return NULL;
-	for (size_t i = 0; i < s.n && !path; i++)
-		if (s.files[i].number == number)
-			path = strdup(s.files[i].path);
-	cw_sequence_free(&s);
-	return path;
-}
-
-/* Leave the file that was read for the one at path, which becomes f's. */
-static int open_next(struct follow *f, char *path)
-{
-	const char *slash = strrchr(path, '/'), *mono;
-	int err;
-
 	cw_feed_say(f->reader, f->path, &f->said);
 	f->place.before += cw_reader_nproblems(f->reader);
 	f->unclean |= !cw_reader_clean_end(f->reader);
@@ -285,25 +265,51 @@ static int open_next(struct follow *f, char *path)
 	f->tail = NULL;
 	f->problems = f->said = 0;
 	f->goes_on = false;
-	free(f->path);
-	f->path = path;
-	err = open_capture(f);
+}
+
+/*
+ * Leave the file that was read for the one that the recording goes on in, which was begun before
+ * this one ended. False: it is not there.
+ */
+static bool find_next(struct follow *f)
+{
+	const char *own = cw_reader_meta(f->reader, "segment");
+	uint32_t number = own ? (uint32_t)strtoul(own, NULL, 10) + 1 : 0;
+	struct cw_sequence s;
+	bool found = false;
+
+	if (!number || cw_sequence_find(&s, f->path))
+		return false;
+	for (size_t i = 0; i < s.n && !found; i++) {
+		found = s.files[i].number == number && strlen(s.files[i].path) < sizeof(f->path);
+		if (found) {
+			leave_file(f);
+			snprintf(f->path, sizeof(f->path), "%s", s.files[i].path);
+		}
+	}
+	cw_sequence_free(&s);
+	return found;
+}
+
+static int open_next(struct follow *f)
+{
+	const char *slash = strrchr(f->path, '/'), *mono;
+	int err = open_capture(f);
+
 	if (err)
 		return err;
 	mono = cw_reader_meta(f->reader, "start_mono_ns");
 	f->place.since = mono ? strtoull(mono, NULL, 10) : 0;
-	f->place.file = slash ? slash + 1 : path;
+	f->place.file = slash ? slash + 1 : f->path;
 	return 0;
 }
 
 static int read_all(struct follow *f)
 {
-	char *next;
 	int err = read_file(f);
 
-	while (!err && f->goes_on && !interrupts && !cw_show_enough(f->show) &&
-	       (next = next_path(f))) {
-		err = open_next(f, next);
+	while (!err && f->goes_on && !interrupts && !cw_show_enough(f->show) && find_next(f)) {
+		err = open_next(f);
 		if (!err)
 			err = read_file(f);
 	}
@@ -453,7 +459,6 @@ static void release(struct follow *f)
 	cw_ingest_free(f->in);
 	cw_reader_free(f->reader);
 	cw_tail_free(f->tail);
-	free(f->path);
 	cw_show_free(f->show);
 	cw_window_free(f->window);
 	cw_sums_free(f->sums);
@@ -537,9 +542,13 @@ int cw_cmd_follow(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &f))
 		return 2;
-	f.path = strdup(f.input.open.capture);
-	if (!f.path)
+	if (strlen(f.input.open.capture) >= sizeof(f.path)) {
+		cw_fail(-ENAMETOOLONG, "cannot read %s: %s", f.input.open.capture,
+			strerror(ENAMETOOLONG));
+		cw_input_free(&f.input);
 		return 1;
+	}
+	snprintf(f.path, sizeof(f.path), "%s", f.input.open.capture);
 	f.watch.arg = &f;
 	f.report.config = cw_input_filters(&f.input);
 	signal(SIGINT, on_interrupt);

@@ -526,13 +526,23 @@ static int put_row(sqlite3_stmt *s, const int64_t *values, int n)
 	return sqlite3_reset(s) == SQLITE_OK ? 0 : -EIO;
 }
 
-#define for_each(node, tab) \
-	for (size_t b_ = 0; b_ < (tab)->nbuckets; b_++) \
-		for (struct cw_hnode *node = (tab)->buckets[b_].first; node; node = node->next)
+/* The node behind n, which is in bucket *b; the first one behind NULL, with *b 0. */
+static struct cw_hnode *behind(const struct cw_htab *tab, const struct cw_hnode *n, size_t *b)
+{
+	struct cw_hnode *next = n ? n->next : NULL;
+
+	if (n)
+		*b += !next;
+	for (; !next && *b < tab->nbuckets; *b += !next)
+		next = tab->buckets[*b].first;
+	return next;
+}
 
 static int put_sums(struct pass *p)
 {
 	sqlite3_stmt *s = NULL, *w = NULL, *t = NULL;
+	struct cw_hnode *node;
+	size_t b;
 	int err = cw_prepare(p->db, &s,
 			     "INSERT INTO temp.wait_sum VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
 			     " ?9)");
@@ -545,22 +555,19 @@ static int put_sums(struct pass *p)
 				 "INSERT INTO temp.thread_time VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
 	if (err)
 		goto out;
-	for_each(node, &p->sums)
-	{
+	for (b = 0, node = NULL; (node = behind(&p->sums, node, &b));) {
 		struct sum *x = cw_container(node, struct sum, node);
 
 		if (!err)
 			err = put_row(s, &x->scope, 9);
 	}
-	for_each(node, &p->wholes)
-	{
+	for (b = 0, node = NULL; (node = behind(&p->wholes, node, &b));) {
 		struct whole *x = cw_container(node, struct whole, node);
 
 		if (!err)
 			err = put_row(w, &x->scope, 6);
 	}
-	for_each(node, &p->threads)
-	{
+	for (b = 0, node = NULL; (node = behind(&p->threads, node, &b));) {
 		struct thread *x = cw_container(node, struct thread, node);
 		int64_t row[6] = {x->utid};
 
@@ -588,12 +595,16 @@ static void free_nodes(struct cw_htab *tab, size_t offset)
 
 static void pass_free(struct pass *p)
 {
+	struct cw_hnode *node = NULL;
+	size_t b = 0;
+
 	sqlite3_finalize(p->episodes);
 	sqlite3_finalize(p->later);
 	sqlite3_finalize(p->put_place);
 	for (int i = 0; i < 2; i++)
 		sqlite3_finalize(p->feeds[i].stmt);
-	for_each(node, &p->threads) free(cw_container(node, struct thread, node)->open);
+	while ((node = behind(&p->threads, node, &b)))
+		free(cw_container(node, struct thread, node)->open);
 	free_nodes(&p->sums, offsetof(struct sum, node));
 	free_nodes(&p->threads, offsetof(struct thread, node));
 	free_nodes(&p->places, offsetof(struct place, node));

@@ -130,7 +130,7 @@ static bool try_link(const struct wanted *w, struct cw_debug_file *out)
 		return false;
 	/* A path that was mapped has no links any more. */
 	if (w->root >= 0)
-		strcpy(real, w->path);
+		memcpy(real, w->path, strlen(w->path) + 1);
 	else if (!realpath(w->path, real))
 		return false;
 	slash = strrchr(real, '/');

@@ -113,7 +113,7 @@ static void put_in_order(struct cw_kerntext *t)
 {
 	size_t i, n = 0;
 
-	if (t->no_memory || t->end <= t->start || t->end - t->start > UINT32_MAX) {
+	if (t->no_memory || !t->n || t->end <= t->start || t->end - t->start > UINT32_MAX) {
 		t->n = t->end = 0;
 		return;
 	}
