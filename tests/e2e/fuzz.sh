@@ -5,7 +5,8 @@
 # PARALLEL: inputs are run, not timed.
 . "$(dirname "$0")/../lib.sh"
 [ -d "$build/asan/fuzz" ] || skip "no harness was built"
-cd "$here/.." || exit 2
+ln -s "$here" "$tmp/tests" # inputs that write files write them here
+cd "$tmp" || exit 2
 names=()
 inputs=0
 for harness in "$build"/asan/fuzz/*; do

@@ -54,22 +54,8 @@ look() { # at what the browsers of these names found
 	done
 }
 
-# The packages that drive the browser are installed once into the build folder.
-modules='' missing=''
+. "$here/browser/install.sh"
 declare -A browsers=()
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -z "$chromium" ]; then
-	missing="chromium is not installed"
-elif ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	missing="node or npm is not installed"
-else
-	modules=$build/browser
-	mkdir -p "$modules"
-	cp "$here/browser/package.json" "$modules/"
-	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] ||
-		timeout 120 npm install --prefix "$modules" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
-		modules='' missing="npm cannot install playwright-core: $(tail -n 1 "$tmp/npm.log")"
-fi
 
 record_exec pool trace_thread_pool_test --count 120 -- "${pool_hops[@]}" write_result
 record_exec lock trace_lock_test --count 4 -- --attribution --ret function_to_trace

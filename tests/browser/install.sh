@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Installs the packages that drive a browser once into the build folder: $modules is where they are, empty where they
+# are not; $missing says why not.
+# shellcheck disable=SC2034,SC2154 # for and from the test that sources this
+modules='' missing=''
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$chromium" ]; then
+	missing="chromium is not installed"
+elif ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+	missing="node or npm is not installed"
+else
+	modules=$build/browser
+	mkdir -p "$modules"
+	cp "$here/browser/package.json" "$modules/"
+	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] ||
+		timeout 120 npm install --prefix "$modules" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
+		modules='' missing="npm cannot install playwright-core: $(tail -n 1 "$tmp/npm.log")"
+fi
