@@ -54,6 +54,7 @@ look() { # at what the browsers of these names found
 	done
 }
 
+# shellcheck source=tests/browser/install.sh
 . "$here/browser/install.sh"
 declare -A browsers=()
 

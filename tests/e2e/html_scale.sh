@@ -7,6 +7,7 @@
 need_tracing
 chains=${HTML_CHAINS:-10000} most_bytes=${HTML_BYTES:-6000000}
 
+# shellcheck source=tests/browser/install.sh
 . "$here/browser/install.sh"
 record_exec complex trace_complex_async_test --count 12 -- --async-hop submit_decode_task,2,decode_request \
 	--async-hop submit_enrich_task,1,enrich_request --async-hop submit_persist_task,2,persist_result persist_result
