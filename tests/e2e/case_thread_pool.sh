@@ -40,7 +40,7 @@ expect "what comes in" "$(value "SELECT round(submit_rate, 1) FROM queue_diagnos
 	WHERE interval IS NULL AND plan_hop = 1")" 87.7
 for picture in $(sed -n 's/.*](\(report-.*\.png\)).*/\1/p' "$text"); do
 	at_least "$picture: bytes" "$(stat -c %s "$examples/$picture" 2>/dev/null)" 1000
-	at_most "$picture: bytes" "$(stat -c %s "$examples/$picture" 2>/dev/null)" 150000
+	at_most "$picture: bytes" "$(stat -c %s "$examples/$picture" 2>/dev/null)" 200000
 done
 note "$n commands, $(cat shown.* | wc -l) lines"
 finish
