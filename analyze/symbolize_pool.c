@@ -83,8 +83,11 @@ static void watch(struct pool *p, const struct cw_progress *progress, size_t tot
 	struct timespec next;
 
 	clock_gettime(CLOCK_MONOTONIC, &next);
-	add_ms(&next, progress->after_ms);
+	add_ms(&next, progress->after_ms ? progress->after_ms : progress->every_ms);
 	pthread_mutex_lock(&p->lock);
+	/* The threads may be through before this one gets to run. */
+	if (!progress->after_ms)
+		progress->show(progress->arg, atomic_load(&p->done), total);
 	while (p->running) {
 		if (pthread_cond_timedwait(&p->over, &p->lock, &next) != ETIMEDOUT)
 			continue;

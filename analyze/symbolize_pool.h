@@ -9,7 +9,7 @@
 
 /* Who is told how far it is. */
 struct cw_progress {
-	unsigned after_ms, every_ms; /* for the first time, and from then on */
+	unsigned after_ms, every_ms; /* for the first time (0: at once, always), and from then on */
 	void (*show)(void *arg, size_t done, size_t total);
 	void *arg;
 };
