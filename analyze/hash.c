@@ -92,6 +92,17 @@ void cw_htab_remove(struct cw_htab *t, struct cw_hnode *n)
 	}
 }
 
+struct cw_hnode *cw_htab_each(const struct cw_htab *t, const struct cw_hnode *n, size_t *bucket)
+{
+	struct cw_hnode *next = n ? n->next : NULL;
+
+	if (n && !next)
+		++*bucket;
+	for (; !next && *bucket < t->nbuckets; *bucket += !next)
+		next = t->buckets[*bucket].first;
+	return next;
+}
+
 void cw_htab_free(struct cw_htab *t)
 {
 	free(t->buckets);

@@ -68,6 +68,12 @@ static inline struct cw_hnode *cw_htab_first(const struct cw_htab *t, uint64_t h
 	return t->nbuckets ? cw_htab_next(t->buckets[cw_htab_bucket(t, hash)].first, hash) : NULL;
 }
 
+/*
+ * The node behind n, in no order, or the first one for NULL, with *bucket 0 then; NULL behind the
+ * last. What n was in is left alone: it may be freed once the next one is known.
+ */
+struct cw_hnode *cw_htab_each(const struct cw_htab *t, const struct cw_hnode *n, size_t *bucket);
+
 /* Memory, zeroed, or the end of the program with a sentence: nothing useful can be done without. */
 void *cw_zalloc(size_t size);
 void *cw_grow(void *old, size_t n, size_t size); /* an array of n elements of size bytes */

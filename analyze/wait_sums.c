@@ -2,8 +2,7 @@
 /*
  * Owns the pass over episodes in order of time beside the calls and tasks that are open, which sums
  * up what views say one by one. Rows come in order of their numbers, which is that of time; should
- * they not, once more sorted. What a place
- * of sleep is called is said by the views.
+ * they not, once more sorted. The sums themselves are kept by wait_totals.c.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,18 +12,10 @@
 #include "report.h"
 #include "say.h"
 #include "thread_sums.h"
-#include "view_again.h"
 #include "wait_sums.h"
+#include "wait_totals.h"
 
-#define NONE INT64_MIN /* no place, no thread */
-
-/* A row of wait_sum. */
-struct sum {
-	struct cw_hnode node;
-	int64_t scope, id, kind, place, other;
-	int64_t ns, parts, episodes, longest;
-	int64_t last; /* episode that was counted last */
-};
+#define NONE CW_WAIT_NONE
 
 /* A call or a task on a thread, open until end. */
 struct open {
@@ -37,18 +28,6 @@ struct thread {
 	struct open *open;
 	size_t n, cap;
 	struct cw_thread_sums sums;
-};
-
-/* A row of wait_place. */
-struct place {
-	struct cw_hnode node;
-	int64_t sleep, unseen, place;
-};
-
-/* A row of scope_time. */
-struct whole {
-	struct cw_hnode node;
-	int64_t scope, id, ns, count, oncpu, oncpu_count;
 };
 
 /* Calls or tasks, of which the next one to begin is known. */
@@ -65,14 +44,14 @@ struct waker {
 
 struct pass {
 	sqlite3 *db;
-	struct cw_htab sums, threads, places, wholes;
+	struct cw_htab threads;
+	struct cw_wait_totals totals;
 	struct feed feeds[2];
 	sqlite3_stmt *episodes, *later;
-	int64_t later_id, episode;
+	int64_t later_id;
 	int64_t *waker_ids, *waker_utids; /* in order of ids */
 	size_t nwakers;
 	int64_t capture_end;
-	sqlite3_stmt *put_place;
 };
 
 /* Columns of the statement over episodes. */
@@ -106,48 +85,13 @@ static const char tasks_sql[] = "SELECT start_ts, end_ts, dst_utid, plan_hop, wo
 static const char later_sql[] = "SELECT offcpu_id, dur, utid FROM main.ran_later"
 				" WHERE offcpu_id >= ?1 ORDER BY offcpu_id";
 
-static const char tables[] =
-	"CREATE TEMP TABLE wait_place(place INTEGER PRIMARY KEY, offcpu_id INTEGER);"
-	"CREATE TEMP TABLE wait_sum(scope INTEGER, id INTEGER, kind INTEGER, place INTEGER,"
-	" other_utid INTEGER, ns INTEGER, parts INTEGER, episodes INTEGER,"
-	" longest INTEGER);"
-	"CREATE TEMP TABLE scope_time(scope INTEGER, id INTEGER, ns INTEGER, count INTEGER,"
-	" oncpu_ns INTEGER, oncpu_count INTEGER);"
-	"CREATE TEMP TABLE thread_time(utid INTEGER PRIMARY KEY, running_ns INTEGER,"
-	" blocked_ns INTEGER, runq_ns INTEGER, preempted_ns INTEGER, unknown_ns INTEGER);";
-
 /* ---- what is summed up --------------------------------------------------------------------------
  */
 
 static void add(struct pass *p, const struct open *in, int64_t kind, int64_t place, int64_t other,
 		int64_t ns)
 {
-	uint64_t hash = cw_hash(0, (uint64_t)in->scope << 8 | (uint64_t)kind);
-	struct sum *s;
-
-	hash = cw_hash(cw_hash(cw_hash(hash, (uint64_t)in->id), (uint64_t)place), (uint64_t)other);
-	for (struct cw_hnode *n = cw_htab_first(&p->sums, hash); n;
-	     n = cw_htab_next(n->next, hash)) {
-		s = cw_container(n, struct sum, node);
-		if (s->scope == in->scope && s->id == in->id && s->kind == kind &&
-		    s->place == place && s->other == other)
-			goto found;
-	}
-	s = cw_zalloc(sizeof(*s));
-	s->scope = in->scope;
-	s->id = in->id;
-	s->kind = kind;
-	s->place = place;
-	s->other = other;
-	s->last = -1;
-	cw_htab_insert(&p->sums, &s->node, hash);
-found:
-	s->ns += ns;
-	s->parts++;
-	s->episodes += s->last != p->episode;
-	s->last = p->episode;
-	if (ns > s->longest)
-		s->longest = ns;
+	cw_wait_totals_add(&p->totals, in->scope, in->id, kind, place, other, ns);
 }
 
 /* A part of an episode for all that it lies in: what is open on its thread, and all threads. */
@@ -180,52 +124,6 @@ static struct thread *thread_of(struct pass *p, int64_t utid)
 	return t;
 }
 
-static int64_t place_of(struct pass *p, int64_t sleep, bool unseen)
-{
-	uint64_t hash = cw_hash(unseen, (uint64_t)sleep);
-	struct place *x;
-
-	for (struct cw_hnode *n = cw_htab_first(&p->places, hash); n;
-	     n = cw_htab_next(n->next, hash)) {
-		x = cw_container(n, struct place, node);
-		if (x->sleep == sleep && x->unseen == unseen)
-			return x->place;
-	}
-	x = cw_zalloc(sizeof(*x));
-	x->sleep = sleep;
-	x->unseen = unseen;
-	x->place = (int64_t)p->places.count;
-	cw_htab_insert(&p->places, &x->node, hash);
-	sqlite3_bind_int64(p->put_place, 1, x->place);
-	sqlite3_bind_int64(p->put_place, 2, sqlite3_column_int64(p->episodes, E_ID));
-	sqlite3_step(p->put_place);
-	sqlite3_reset(p->put_place);
-	return x->place;
-}
-
-static void add_whole(struct pass *p, const struct feed *f, int64_t id)
-{
-	int64_t oncpu = sqlite3_column_int64(f->stmt, 5);
-	uint64_t hash = cw_hash((uint64_t)f->scope, (uint64_t)id);
-	struct whole *w;
-
-	for (struct cw_hnode *n = cw_htab_first(&p->wholes, hash); n;
-	     n = cw_htab_next(n->next, hash)) {
-		w = cw_container(n, struct whole, node);
-		if (w->scope == f->scope && w->id == id)
-			goto found;
-	}
-	w = cw_zalloc(sizeof(*w));
-	w->scope = f->scope;
-	w->id = id;
-	cw_htab_insert(&p->wholes, &w->node, hash);
-found:
-	w->ns += sqlite3_column_int64(f->stmt, 4);
-	w->count++;
-	w->oncpu += oncpu > 0 ? oncpu : 0;
-	w->oncpu_count += oncpu > 0;
-}
-
 /* ---- calls and tasks ----------------------------------------------------------------------------
  */
 
@@ -237,9 +135,7 @@ static int feed_next(struct pass *p, struct feed *f)
 
 	f->more = rc == SQLITE_ROW;
 	if (rc != SQLITE_ROW)
-		return rc == SQLITE_DONE ? 0
-					 : cw_fail(-EBADMSG, "cannot query the database: %s",
-						   sqlite3_errmsg(p->db));
+		return rc == SQLITE_DONE ? 0 : cw_wait_unread(p->db);
 	f->ts = sqlite3_column_int64(f->stmt, 0);
 	return f->ts < before ? -EAGAIN : 0;
 }
@@ -268,7 +164,8 @@ static int feed_until(struct pass *p, struct feed *f, int64_t ts)
 		cw_reserve(t->open, t->n, t->cap);
 		t->open[t->n++] = (struct open){
 			.end = sqlite3_column_int64(f->stmt, 1), .scope = f->scope, .id = id};
-		add_whole(p, f, id);
+		cw_wait_totals_add_whole(&p->totals, f->scope, id, sqlite3_column_int64(f->stmt, 4),
+					 sqlite3_column_int64(f->stmt, 5));
 		err = feed_next(p, f);
 	}
 	return err;
@@ -316,7 +213,8 @@ static int64_t add_blocked(struct pass *p, const struct thread *t, int64_t ts)
 	waker = column_or_none(p->episodes, E_WAKER);
 	if (waker == NONE && ns <= 0)
 		return NONE;
-	place = place_of(p, column_or_none(p->episodes, E_SLEEP), state < 0);
+	place = cw_wait_totals_place(&p->totals, column_or_none(p->episodes, E_SLEEP), state < 0,
+				     column(p, E_ID));
 	other = waker == NONE ? NONE : waker_utid(p, waker);
 	if (waker != NONE) {
 		woken.id = waker;
@@ -329,23 +227,28 @@ static int64_t add_blocked(struct pass *p, const struct thread *t, int64_t ts)
 	return other == NONE ? place : NONE;
 }
 
+/* INT64_MAX in later_id behind the last row. */
+static int later_next(struct pass *p)
+{
+	int rc = sqlite3_step(p->later);
+
+	p->later_id = rc == SQLITE_ROW ? sqlite3_column_int64(p->later, 0) : INT64_MAX;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : cw_wait_unread(p->db);
+}
+
 /* Move to the first row of ran_later for this episode, if there is one. */
 static int later_seek(struct pass *p, int64_t id)
 {
-	int rc = SQLITE_ROW;
+	int err = 0;
 
 	if (id < p->later_id) {
 		sqlite3_reset(p->later);
 		sqlite3_bind_int64(p->later, 1, id);
 		p->later_id = NONE;
 	}
-	while (p->later_id < id && rc == SQLITE_ROW) {
-		rc = sqlite3_step(p->later);
-		p->later_id = rc == SQLITE_ROW ? sqlite3_column_int64(p->later, 0) : INT64_MAX;
-	}
-	return rc == SQLITE_ROW || rc == SQLITE_DONE
-		       ? 0
-		       : cw_fail(-EBADMSG, "cannot query the database: %s", sqlite3_errmsg(p->db));
+	while (!err && p->later_id < id)
+		err = later_next(p);
+	return err;
 }
 
 /* Time on a run queue: of those who ran instead, and what is left. */
@@ -368,9 +271,7 @@ static int add_runnable(struct pass *p, const struct thread *t, int64_t ts, int6
 		ns = sqlite3_column_int64(p->later, 1);
 		add_part(p, t, ts, ran, NONE, column_or_none(p->later, 2), ns);
 		left -= ns;
-		p->later_id = sqlite3_step(p->later) == SQLITE_ROW
-				      ? sqlite3_column_int64(p->later, 0)
-				      : INT64_MAX;
+		err = later_next(p);
 	}
 	if (left)
 		add_part(p, t, ts, preempted ? CW_WAIT_PREEMPT_SWITCH : CW_WAIT_RUNQ_SWITCH, NONE,
@@ -410,7 +311,7 @@ static int add_episode(struct pass *p)
 	if (err)
 		return err;
 	t = thread_of(p, column(p, E_UTID));
-	p->episode++;
+	p->totals.episode++;
 	add_to_thread(p, t);
 	place = add_blocked(p, t, ts);
 	err = add_runnable(p, t, ts, id);
@@ -430,7 +331,7 @@ static int add_episodes(struct pass *p)
 		before = column(p, E_TS);
 	}
 	if (!err && rc != SQLITE_DONE)
-		err = cw_fail(-EBADMSG, "cannot query the database: %s", sqlite3_errmsg(p->db));
+		err = cw_wait_unread(p->db);
 	for (int i = 0; !err && i < 2; i++)
 		err = feed_until(p, &p->feeds[i], INT64_MAX);
 	return err;
@@ -444,8 +345,9 @@ static int load_wakers(struct pass *p)
 	sqlite3_stmt *s = NULL;
 	size_t cap = 0, utids = 0;
 	int err = cw_prepare(p->db, &s, "SELECT waker_id, utid FROM main.waker ORDER BY waker_id");
+	int rc = SQLITE_DONE;
 
-	while (!err && sqlite3_step(s) == SQLITE_ROW) {
+	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW) {
 		size_t n = p->nwakers;
 
 		cw_reserve(p->waker_ids, p->nwakers, cap);
@@ -454,15 +356,16 @@ static int load_wakers(struct pass *p)
 		p->waker_utids[p->nwakers++] = column_or_none(s, 1);
 	}
 	sqlite3_finalize(s);
-	return err;
+	return rc == SQLITE_DONE ? err : cw_wait_unread(p->db);
 }
 
 static int load_threads(struct pass *p)
 {
 	sqlite3_stmt *s = NULL;
 	int err = cw_prepare(p->db, &s, "SELECT utid, end_ts, traced FROM main.thread");
+	int rc = SQLITE_DONE;
 
-	while (!err && sqlite3_step(s) == SQLITE_ROW) {
+	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW) {
 		struct cw_thread_sums *t = &thread_of(p, sqlite3_column_int64(s, 0))->sums;
 
 		t->known = true;
@@ -471,7 +374,7 @@ static int load_threads(struct pass *p)
 		t->traced = sqlite3_column_int(s, 2) != 0;
 	}
 	sqlite3_finalize(s);
-	return err;
+	return rc == SQLITE_DONE ? err : cw_wait_unread(p->db);
 }
 
 static int prepare_order(sqlite3 *db, sqlite3_stmt **out, const char *format, const char *order)
@@ -496,8 +399,7 @@ static int prepare(struct pass *p, bool sorted)
 	if (!err)
 		err = cw_prepare(p->db, &p->later, later_sql);
 	if (!err)
-		err = cw_prepare(p->db, &p->put_place,
-				 "INSERT INTO temp.wait_place VALUES(?1, ?2)");
+		err = cw_wait_totals_begin(&p->totals, p->db);
 	if (!err)
 		err = load_wakers(p);
 	if (!err)
@@ -513,102 +415,42 @@ static int prepare(struct pass *p, bool sorted)
 	return err;
 }
 
-/* A row into a temporary table; NONE is NULL. */
-static int put_row(sqlite3_stmt *s, const int64_t *values, int n)
+static int put_threads(struct pass *p)
 {
-	for (int i = 0; i < n; i++) {
-		if (values[i] == NONE)
-			sqlite3_bind_null(s, i + 1);
-		else
-			sqlite3_bind_int64(s, i + 1, values[i]);
-	}
-	sqlite3_step(s);
-	return sqlite3_reset(s) == SQLITE_OK ? 0 : -EIO;
-}
-
-/* The node behind n, which is in bucket *b; the first one behind NULL, with *b 0. */
-static struct cw_hnode *behind(const struct cw_htab *tab, const struct cw_hnode *n, size_t *b)
-{
-	struct cw_hnode *next = n ? n->next : NULL;
-
-	if (n)
-		*b += !next;
-	for (; !next && *b < tab->nbuckets; *b += !next)
-		next = tab->buckets[*b].first;
-	return next;
-}
-
-static int put_sums(struct pass *p)
-{
-	sqlite3_stmt *s = NULL, *w = NULL, *t = NULL;
-	struct cw_hnode *node;
-	size_t b;
+	sqlite3_stmt *s = NULL;
 	int err = cw_prepare(p->db, &s,
-			     "INSERT INTO temp.wait_sum VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-			     " ?9)");
+			     "INSERT INTO temp.thread_time VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+	size_t b = 0;
 
-	if (!err)
-		err = cw_prepare(p->db, &w,
-				 "INSERT INTO temp.scope_time VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
-	if (!err)
-		err = cw_prepare(p->db, &t,
-				 "INSERT INTO temp.thread_time VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
-	if (err)
-		goto out;
-	for (b = 0, node = NULL; (node = behind(&p->sums, node, &b));) {
-		struct sum *x = cw_container(node, struct sum, node);
-
-		if (!err)
-			err = put_row(s, &x->scope, 9);
-	}
-	for (b = 0, node = NULL; (node = behind(&p->wholes, node, &b));) {
-		struct whole *x = cw_container(node, struct whole, node);
-
-		if (!err)
-			err = put_row(w, &x->scope, 6);
-	}
-	for (b = 0, node = NULL; (node = behind(&p->threads, node, &b));) {
-		struct thread *x = cw_container(node, struct thread, node);
+	for (struct cw_hnode *n = NULL; !err && (n = cw_htab_each(&p->threads, n, &b));) {
+		struct thread *x = cw_container(n, struct thread, node);
 		int64_t row[6] = {x->utid};
 
-		if (!err && cw_thread_sums_end(&x->sums, p->capture_end, row + 1))
-			err = put_row(t, row, 6);
+		if (cw_thread_sums_end(&x->sums, p->capture_end, row + 1))
+			err = cw_wait_put_row(s, row, 6);
 	}
-	if (err)
-		cw_fail(err, "cannot keep sums: %s", sqlite3_errmsg(p->db));
-out:
 	sqlite3_finalize(s);
-	sqlite3_finalize(w);
-	sqlite3_finalize(t);
 	return err;
-}
-
-static void free_nodes(struct cw_htab *tab, size_t offset)
-{
-	for (size_t b = 0; b < tab->nbuckets; b++)
-		for (struct cw_hnode *n = tab->buckets[b].first, *next; n; n = next) {
-			next = n->next;
-			free((char *)n - offset);
-		}
-	cw_htab_free(tab);
 }
 
 static void pass_free(struct pass *p)
 {
-	struct cw_hnode *node = NULL;
+	struct cw_hnode *n, *next;
 	size_t b = 0;
 
 	sqlite3_finalize(p->episodes);
 	sqlite3_finalize(p->later);
-	sqlite3_finalize(p->put_place);
 	for (int i = 0; i < 2; i++)
 		sqlite3_finalize(p->feeds[i].stmt);
-	while ((node = behind(&p->threads, node, &b)))
-		free(cw_container(node, struct thread, node)->open);
-	free_nodes(&p->sums, offsetof(struct sum, node));
-	free_nodes(&p->threads, offsetof(struct thread, node));
-	free_nodes(&p->places, offsetof(struct place, node));
-	free_nodes(&p->wholes, offsetof(struct whole, node));
+	for (n = cw_htab_each(&p->threads, NULL, &b); n; n = next) {
+		struct thread *t = cw_container(n, struct thread, node);
+
+		next = cw_htab_each(&p->threads, n, &b);
+		free(t->open);
+		free(t);
+	}
+	cw_htab_free(&p->threads);
+	cw_wait_totals_free(&p->totals);
 	free(p->waker_ids);
 	free(p->waker_utids);
 }
@@ -621,70 +463,16 @@ static int run(sqlite3 *db, bool sorted)
 	if (!err)
 		err = add_episodes(&p);
 	if (!err)
-		err = put_sums(&p);
+		err = cw_wait_totals_put(&p.totals);
+	if (!err)
+		err = put_threads(&p);
 	pass_free(&p);
 	return err;
 }
 
-/*
- * What places of sleep are called is said by the views, over one episode of each. The sleep of an
- * episode and what of it is hidden by losses may be called the same: that is one episode.
- */
-static const char name_places[] =
-	"CREATE TEMP TABLE place_reason(place INTEGER PRIMARY KEY, class TEXT, reason TEXT,"
-	" user_stack_id INTEGER, kernel_stack_id INTEGER);"
-	"INSERT INTO temp.place_reason SELECT p.place, b.class, b.reason, b.user_stack_id,"
-	" b.kernel_stack_id FROM temp.wait_place p JOIN temp.blocked_reason b USING(offcpu_id);"
-	"DROP VIEW temp.blocked_reason; DROP VIEW temp.offcpu; DROP TABLE temp.episode;"
-	"DROP TABLE temp.wait_place;"
-	"CREATE TEMP TABLE wait_named AS SELECT s.scope, s.id,"
-	" CASE WHEN s.kind = 0 THEN r.class WHEN s.kind IN (1, 3) THEN 'run queue'"
-	"  WHEN s.kind IN (2, 4) THEN 'preempted' ELSE 'unknown' END AS class,"
-	" CASE WHEN s.kind = 0 THEN r.reason"
-	"  WHEN s.kind IN (1, 2) THEN coalesce(t.name, 'another thread') || ' ran instead'"
-	"  WHEN s.kind IN (3, 4) THEN 'the CPU had to switch'"
-	"  ELSE 'unknown, records were lost' END AS reason, s.other_utid, s.ns, s.parts,"
-	" CASE WHEN s.kind = 5 AND r.class = 'unknown' THEN 0 ELSE s.episodes END AS episodes"
-	" FROM temp.wait_sum s LEFT JOIN temp.place_reason r USING(place)"
-	" LEFT JOIN main.thread t ON t.utid = s.other_utid WHERE s.scope < 3;";
-
-/* Columns of the views of these names. */
-static const char hide_views[] =
-	"CREATE TEMP TABLE hop_time AS SELECT id AS plan_hop, ns, count FROM temp.scope_time"
-	" WHERE scope = 1;"
-	"CREATE TEMP TABLE function_time AS SELECT id AS probe_id, ns FROM temp.scope_time"
-	" WHERE scope = 2;"
-	"CREATE TEMP TABLE hop_wait AS SELECT id AS plan_hop, class, reason, other_utid,"
-	" sum(ns) AS ns, sum(episodes) AS count FROM temp.wait_named WHERE scope = 1"
-	" GROUP BY 1, 2, 3, 4;"
-	"CREATE TEMP TABLE function_wait AS SELECT id AS probe_id, class, reason, other_utid,"
-	" sum(ns) AS ns, sum(episodes) AS count FROM temp.wait_named WHERE scope = 2"
-	" GROUP BY 1, 2, 3, 4 UNION ALL SELECT id, 'on CPU', 'on CPU', NULL, oncpu_ns,"
-	" oncpu_count FROM temp.scope_time WHERE scope = 2 AND oncpu_count > 0;"
-	"CREATE TEMP TABLE offcpu_stack AS SELECT CASE s.scope WHEN 1 THEN s.id END AS plan_hop,"
-	" CASE s.scope WHEN 2 THEN s.id END AS probe_id, r.user_stack_id AS stack_id,"
-	" r.kernel_stack_id, r.class, sum(s.ns) AS ns, sum(s.parts) AS count"
-	" FROM temp.wait_sum s JOIN temp.place_reason r USING(place)"
-	" WHERE s.scope < 3 AND s.kind = 0 GROUP BY 1, 2, 3, 4, 5;"
-	"DROP TABLE temp.scope_time;";
-
-static int name_sums(sqlite3 *db)
-{
-	int err = cw_exec(db, "CREATE TEMP TABLE episode AS SELECT e.* FROM temp.wait_place p"
-			      " JOIN main.episode e USING(offcpu_id)");
-
-	if (!err)
-		err = cw_view_again(db, "offcpu");
-	if (!err)
-		err = cw_view_again(db, "blocked_reason");
-	if (!err)
-		err = cw_exec(db, name_places);
-	return err ? err : cw_exec(db, hide_views);
-}
-
 int cw_wait_sums(sqlite3 *db)
 {
-	int err = cw_exec(db, tables);
+	int err = cw_wait_tables(db);
 
 	if (!err)
 		err = run(db, false);
@@ -693,5 +481,5 @@ int cw_wait_sums(sqlite3 *db)
 		if (!err)
 			err = run(db, true);
 	}
-	return err ? err : name_sums(db);
+	return err ? err : cw_wait_name(db);
 }

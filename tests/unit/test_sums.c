@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/wait_sums.o analyze/thread_sums.o analyze/queue_sums.o analyze/view_again.o */
-/* LINK: analyze/hash.o */
+/* LINK: analyze/wait_sums.o analyze/wait_totals.o analyze/thread_sums.o analyze/queue_sums.o */
+/* LINK: analyze/view_again.o analyze/hash.o */
 /* The sums made in one pass are the rows of the views, over random tables that hold all the cases.
  */
 #include <stdio.h>
