@@ -190,13 +190,12 @@ static int put_proc_map(void *arg, const struct cw_mapped_file *f, uint64_t pgof
  * What was mapped before belongs to the program before, also what is mapped at the same place
  * again.
  */
-static int put_exec(struct cw_modules *m, struct cw_proc *p, uint64_t ts)
+static void put_exec(struct cw_modules *m, struct cw_proc *p, uint64_t ts)
 {
 	cw_proc_clear(p, ts);
 	p->executed = ts;
 	p->whole = true;
 	tell_text(m, p->pid, 0, 0);
-	return 0;
 }
 
 static int put_event(struct cw_modules *m, struct cw_proc *p, const struct cw_mmap_event *ev)
