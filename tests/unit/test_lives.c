@@ -403,6 +403,43 @@ static void test_becomes(void **state)
 	assert_false(has_symbols("/bin/true") || has_symbols("/usr/bin/true"));
 }
 
+/* A program that is executed again maps the same at the same addresses, and each image has its own.
+ */
+static void test_executes_itself(void **state)
+{
+	char *argv[] = {"/bin/sh", "-c", "read x && exec /bin/sh -c 'read x'", NULL}, exe[4096];
+	int in[2], stdin_fd = dup(0);
+	uint64_t born, between, end;
+	uint32_t id;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(in), 0);
+	start();
+	watch();
+	dup2(in[0], 0);
+	born = now();
+	pid = run(0, argv);
+	id = (uint32_t)pid;
+	dup2(stdin_fd, 0);
+	assert_non_null(realpath("/bin/sh", exe));
+	while (!text_of(pid, exe))
+		sched_yield();
+	on_start(id, 1003, born);
+	on_fork_of(id, 1, born);
+	on_exec_at(id, 1, now());
+	assert_int_equal(cw_modules_drain(modules), 0);
+	between = now();
+	assert_int_equal(write(in[1], "\n\n", 2), 2);
+	wait_for(pid);
+	end = now();
+	on_exec_at(id, 1, end - 1);
+	on_exit_at(id, end);
+	stop();
+	close(in[0]), close(in[1]), close(stdin_fd);
+	assert_int_equal(maps_between(id, exe, between, end), 1);
+}
+
 /* What somebody else had mapped under a number is not of who has it now. */
 static void test_number_of_another(void **state)
 {
@@ -536,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_leaves),
 		cmocka_unit_test(test_one_number),
 		cmocka_unit_test(test_becomes),
+		cmocka_unit_test(test_executes_itself),
 		cmocka_unit_test(test_number_of_another),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_lost_reports),
