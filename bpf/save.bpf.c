@@ -394,13 +394,16 @@ __noinline int cw_leads_away(__u32 slot, __u32 begin, __u32 end, int own)
 
 /*
  * Does the saved memory hold all from the last frame pointer to where the stack begins, and can no
- * word of it be a return address into other code than the last frame's? -1: it is not known yet
- * where code is.
+ * word of it be a return address into other code than the last frame's, which must be that of a
+ * library: what is linked statically is one with the program? -1: it is not known yet where code
+ * is.
  */
 __noinline int cw_is_start(__u32 slot)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
 	volatile struct cw_slot *s = cw_slot_at(slot);
 	__u32 part, at, begin, end, last;
+	__u64 ip, code;
 	int own;
 
 	if (!s || !s->top || s->from + s->saved < s->top)
@@ -408,7 +411,11 @@ __noinline int cw_is_start(__u32 slot)
 	last = s->n - 1;
 	if (last >= CW_MAX_FRAMES)
 		return 0;
-	own = cw_in_ranges(s->req.pid, ((struct cw_stack *)s->rec)->frames[last]);
+	ip = ((struct cw_stack *)s->rec)->frames[last];
+	code = BPF_CORE_READ(task, mm, start_code);
+	if (ip - code < BPF_CORE_READ(task, mm, end_code) - code)
+		return 0;
+	own = cw_in_ranges(s->req.pid, ip);
 	if (own > CW_TEXT_RANGES)
 		return -1;
 	begin = s->fps[last & (CW_MAX_FRAMES_POW2 - 1)] + 16 - s->from;
