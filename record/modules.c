@@ -196,6 +196,9 @@ static void put_exec(struct cw_modules *m, struct cw_proc *p, uint64_t ts)
 	p->executed = ts;
 	p->whole = true;
 	tell_text(m, p->pid, 0, 0);
+	/* What /proc has shown of the new program already. */
+	for (size_t i = 0; i < p->nmaps; i++)
+		tell_text(m, p->pid, p->maps[i].start, p->maps[i].end);
 }
 
 static int put_event(struct cw_modules *m, struct cw_proc *p, const struct cw_mmap_event *ev)

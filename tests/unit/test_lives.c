@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -214,6 +215,7 @@ static pid_t run(pid_t id, char *const argv[])
 	long pid = syscall(SYS_clone3, &a, sizeof(a));
 
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may wait for a word of this test */
 		personality(ADDR_NO_RANDOMIZE);
 		execv(argv[0], argv);
 		_exit(1);
@@ -440,6 +442,53 @@ static void test_executes_itself(void **state)
 	assert_int_equal(maps_between(id, exe, between, end), 1);
 }
 
+/* Is told which text there is: the range around watched_text. */
+static uint64_t watched_text;
+static bool text_is_known;
+
+static void on_text(void *arg, uint32_t pid, uint64_t from, uint64_t to)
+{
+	(void)arg, (void)pid;
+	if (!to)
+		text_is_known = false;
+	else if (watched_text >= from && watched_text < to)
+		text_is_known = true;
+}
+
+/* What /proc showed of a program is known on, though the record of its execution comes only now. */
+static void test_exec_comes_late(void **state)
+{
+	char *argv[] = {"/bin/sh", "-c", "read x", NULL}, exe[4096];
+	int in[2], stdin_fd = dup(0);
+	uint64_t born, begun;
+	uint32_t id;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(in), 0);
+	start();
+	cw_modules_on_text(modules, on_text, NULL);
+	dup2(in[0], 0);
+	born = now();
+	pid = run(0, argv);
+	id = (uint32_t)pid;
+	dup2(stdin_fd, 0);
+	assert_non_null(realpath("/bin/sh", exe));
+	while (!(watched_text = text_of(pid, exe)))
+		sched_yield();
+	begun = now();
+	text_is_known = false;
+	on_start(id, 0, born);
+	cw_tracked_settle(tracked);
+	assert_true(text_is_known);
+	on_exec_at(id, 1, begun);
+	assert_true(text_is_known);
+	assert_int_equal(write(in[1], "\n", 1), 1);
+	wait_for(pid);
+	stop();
+	close(in[0]), close(in[1]), close(stdin_fd);
+}
+
 /* What somebody else had mapped under a number is not of who has it now. */
 static void test_number_of_another(void **state)
 {
@@ -574,6 +623,7 @@ int main(void)
 		cmocka_unit_test(test_one_number),
 		cmocka_unit_test(test_becomes),
 		cmocka_unit_test(test_executes_itself),
+		cmocka_unit_test(test_exec_comes_late),
 		cmocka_unit_test(test_number_of_another),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_lost_reports),
