@@ -59,7 +59,7 @@ build "$tmp/lib/liblate.so" library -shared -fPIC -DLIBRARY
 libc=(--stack dwarf libc.so.6:clock_nanosleep)
 
 start() { # PROGRAM ARGUMENTS...: it waits for a line; its pid in $target
-	rm -f "$tmp/in"
+	rm -f "$tmp/in" "$tmp/target"
 	mkfifo "$tmp/in"
 	"$@" <"$tmp/in" >"$tmp/target" 2>&1 &
 	started=$!

@@ -134,7 +134,7 @@ for name in malloc malloc@@GLIBC_2.2.5; do
 done
 "$record" -o x.cwc --exec ./pie "$(basename "$libc")":malloc@@GLIBC_1.0 -- 1 >x.out 2>x.log && fail "a version that is not there was found"
 for program in pie nopie static; do
-	rm -f in && mkfifo in
+	rm -f in target.out && mkfifo in # an earlier program's word must not be taken for this one's
 	./$program 40 wait <in >target.out &
 	target=$!
 	pids+=($target)

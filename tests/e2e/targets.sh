@@ -179,7 +179,7 @@ END
 "$cc" -O1 -g -fno-omit-frame-pointer -o "$tmp/app" "$tmp/app.c" -L"$tmp/lib" -lqueue -Wl,-rpath,'$ORIGIN/lib' -lpthread -ldl ||
 	fail "cannot compile the program with libraries"
 start_app() { # ARGUMENTS: waits for a line from descriptor 4
-	rm -f "$tmp/app.in"
+	rm -f "$tmp/app.in" "$tmp/app.out"
 	mkfifo "$tmp/app.in"
 	"$tmp/app" 50 w "$@" <"$tmp/app.in" >"$tmp/app.out" &
 	app=$!
