@@ -22,7 +22,7 @@ CREATE TEMP TABLE met AS
 SELECT 'entry' AS kind, th.tid, s.ts, s.stack_id FROM slice s JOIN thread th USING(utid)
 UNION ALL
 SELECT 'block', th.tid, o.ts, o.user_stack_id FROM offcpu o JOIN thread th USING(utid)
-WHERE o.state = 'blocked' OR o.blocked_ns > 0
+WHERE o.state = 'blocked' OR o.blocked_ns > 0 OR o.user_stack_id IS NOT NULL -- its wake-up may be hidden
 UNION ALL
 SELECT 'wake', th.tid, w.ts, w.waker_stack_id FROM wakeup w JOIN thread th ON th.utid = w.waker_utid
 WHERE NOT in_interrupt;
