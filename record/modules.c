@@ -251,6 +251,33 @@ static int read_maps(struct cw_modules *m, struct cw_proc *p)
 	return rc == -ESRCH ? 0 : rc;
 }
 
+/* Reports of mappings that the capture does not have. */
+static int write_lost(struct cw_modules *m, uint32_t cpu, uint32_t reason, uint64_t n,
+		      uint64_t from, uint64_t to)
+{
+	struct cw_lost r = {
+		.h = {.type = CW_LOST, .size = sizeof(r), .cpu = (uint16_t)cpu, .ts = from},
+		.kind = CW_MAP,
+		.reason = reason,
+		.count = n,
+		.end_ts = to,
+	};
+
+	m->lost += n;
+	cw_writer_lost(m->w, CW_MAP, cpu, n);
+	return cw_writer_append(m->w, &r.h);
+}
+
+/* What was reported before the process was known, and dropped, is lost where /proc cannot tell. */
+static int put_dropped(struct cw_modules *m, const struct cw_proc *p, uint32_t pid)
+{
+	struct cw_dropped d = cw_pending_dropped(m->pending, pid);
+
+	if (p->whole || !d.n || d.until < p->born)
+		return 0;
+	return write_lost(m, CW_CPU_NONE, CW_LOST_OVERLOAD, d.n, d.since, d.until);
+}
+
 /* ---- the interface ----------------------------------------------------------------------------
  */
 
@@ -283,6 +310,8 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	/* Of a process that is gone, though another may have its number, reports tell. */
 	if (gone || !cw_snapshot_same_start(p->start_boottime, info.start_boottime)) {
 		rc = cw_pending_replay(m->pending, pid, replay, m);
+		if (!rc)
+			rc = put_dropped(m, p, pid);
 		return rc ? rc : -ESRCH;
 	}
 	if (!p->start_boottime)
@@ -295,7 +324,9 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	rc = cw_describe(m->w, m->procs, p, &info, ts);
 	if (!rc || rc == -ESRCH)
 		rc = cw_pending_replay(m->pending, pid, replay, m);
-	return rc || p->whole ? rc : read_maps(m, p);
+	if (!rc && !p->whole)
+		rc = read_maps(m, p);
+	return rc ? rc : put_dropped(m, p, pid);
 }
 
 void cw_modules_set_room(struct cw_modules *m, size_t bytes)
@@ -324,21 +355,8 @@ static int rescan(void *arg, struct cw_proc *p)
 /* Nobody knows of which processes, but for what /proc still shows. */
 static int put_lost(struct cw_modules *m, const struct cw_mmap_event *ev)
 {
-	struct cw_lost r = {
-		.h = {.type = CW_LOST,
-		      .size = sizeof(r),
-		      .cpu = (uint16_t)ev->cpu,
-		      .ts = ev->since},
-		.kind = CW_MAP,
-		.reason = CW_LOST_RING,
-		.count = ev->lost,
-		.end_ts = ev->ts,
-	};
-	int rc;
+	int rc = write_lost(m, ev->cpu, CW_LOST_RING, ev->lost, ev->since, ev->ts);
 
-	m->lost += ev->lost;
-	cw_writer_lost(m->w, CW_MAP, ev->cpu, ev->lost);
-	rc = cw_writer_append(m->w, &r.h);
 	return rc ? rc : cw_proctab_each(m->procs, rescan, m);
 }
 
