@@ -389,6 +389,41 @@ static void test_detached(void **state)
 	stream_close(&s);
 }
 
+/* Why something was lost is said in words, and concerns what happened then, whatever the reason. */
+static void test_reasons(void **state)
+{
+	static const uint32_t reasons[] = {CW_LOST_RING, CW_LOST_MISSED, CW_LOST_OVERLOAD,
+					   CW_LOST_DELETED, 99};
+	struct cw_lost lost = {.h = {.type = CW_LOST, .size = sizeof(lost), .cpu = CW_CPU_NONE},
+			       .kind = CW_SCHED_SWITCH,
+			       .count = 3};
+	struct stream s;
+
+	(void)state;
+	open_plan(&s, "sub,1,run,1;next,1,last,1");
+	for (uint64_t i = 0; i < 5; i++) {
+		call(&s, 1000 + 100 * i, 1090 + 100 * i, W, RUN, 0xa1);
+		lost.reason = reasons[i];
+		lost.h.ts = 1010 + 100 * i;
+		lost.end_ts = lost.h.ts + 10;
+		stream_put(&s, &lost.h);
+	}
+	call(&s, 1500, 1590, W, RUN, 0xa1);
+	stream_end(&s);
+	expect_text(
+		&s,
+		"SELECT group_concat(kind || ' ' || count || ' ' || ts || ' ' || end_ts || ' ' || "
+		"reason, ', ') FROM (SELECT * FROM loss ORDER BY ts)",
+		"sched_switch 3 1010 1020 ring full, sched_switch 3 1110 1120 probe missed, "
+		"sched_switch 3 1210 1220 overload, sched_switch 3 1310 1320 deleted, "
+		"sched_switch 3 1410 1420 unknown");
+	expect_text(&s,
+		    "SELECT group_concat(touched_by_loss, '') FROM (SELECT * FROM slice ORDER BY "
+		    "ts)",
+		    "111110");
+	stream_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_loss_at_the_ends),
 		cmocka_unit_test(test_contradiction),
 		cmocka_unit_test(test_detached),
+		cmocka_unit_test(test_reasons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
