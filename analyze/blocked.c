@@ -163,11 +163,15 @@ int cw_blocked_collect(sqlite3 *db, const char *database)
 	return err;
 }
 
-/* Both views over sums that are there already. */
-static int collect_all(sqlite3 *db)
+int cw_blocked_sums(sqlite3 *db)
 {
-	int err = cw_exec(db, "CREATE TEMP TABLE IF NOT EXISTS queue_task AS"
-			      " SELECT * FROM main.queue_task");
+	int err;
+
+	if (cw_query_int(db, "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'hop_reason'",
+			 0))
+		return 0;
+	err = cw_exec(db, "CREATE TEMP TABLE IF NOT EXISTS queue_task AS"
+			  " SELECT * FROM main.queue_task");
 
 	if (!err)
 		err = cw_wait_sums(db);
@@ -175,13 +179,15 @@ static int collect_all(sqlite3 *db)
 		err = cw_view_again(db, "hop_reason");
 	if (!err)
 		err = cw_view_again(db, "function_reason");
-	return err ? err : cw_blocked_collect(db, "temp");
+	return err;
 }
 
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out)
 {
-	int err = collect_all(db);
+	int err = cw_blocked_sums(db);
 
+	if (!err)
+		err = cw_blocked_collect(db, "temp");
 	return err ? err : cw_blocked_print_collected(db, format, top, out);
 }
 

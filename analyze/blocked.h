@@ -17,6 +17,12 @@
 int cw_blocked_print(sqlite3 *db, enum cw_format format, unsigned top, FILE *out);
 
 /*
+ * Put temporary views before hop_reason and function_reason, which have the same rows and are quick
+ * where there are many: their sums are made once (wait_sums.h). Nothing is done the second time.
+ */
+int cw_blocked_sums(sqlite3 *db);
+
+/*
  * The same in two steps: what is printed later is what was there at the first, in views of
  * database, such as "main".
  */

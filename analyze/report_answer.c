@@ -7,36 +7,48 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "blocked.h"
 #include "report.h"
 
-#define FEW_TASKS 50000 /* more handoffs than that are not asked for the reason of each wait */
-
-/* Shares of all time that the shown chains took, the largest first. */
-static const char parts[] =
-	"WITH c AS (SELECT e.plan_hop, count(*) AS n, count(h.end_ts) AS ended, sum(e.dst_ts - "
-	"e.src_ts) AS queue,"
+/*
+ * Sums of the hops of the shown chains that ended, so that the parts add up to their average; of
+ * all when none did. The page's are the same: page_composition in report/4-page.sql.
+ */
+static const char composition[] =
+	"CREATE TEMP TABLE composition AS"
+	" SELECT e.plan_hop, count(*) AS n, count(h.end_ts) AS ended, sum(e.dst_ts - e.src_ts) AS "
+	"queue,"
 	"  sum(h.end_ts - e.dst_ts) AS work, sum(oncpu_ns) AS oncpu, sum(blocked_ns) AS blocked,"
 	"  sum(runq_ns) AS runq, sum(preempted_ns) AS preempted"
-	"  FROM temp.item i JOIN path_hop h USING(chain_id) JOIN edge e USING(edge_id) GROUP BY 1),"
-	" total AS (SELECT sum(queue + coalesce(work, 0)) AS ns FROM c),"
-	" part AS (SELECT plan_hop, n, 'queue' AS class, queue AS ns FROM c"
-	"  UNION ALL SELECT plan_hop, ended, 'on CPU', oncpu FROM c"
-	"  UNION ALL SELECT plan_hop, ended, 'blocked', blocked FROM c"
-	"  UNION ALL SELECT plan_hop, ended, 'run queue', runq FROM c"
-	"  UNION ALL SELECT plan_hop, ended, 'preempted', preempted FROM c"
-	"  UNION ALL SELECT plan_hop, ended, 'work', work FROM c WHERE oncpu IS NULL)"
+	" FROM temp.item i JOIN path p USING(chain_id) JOIN path_hop h USING(chain_id)"
+	"  JOIN edge e USING(edge_id)"
+	" WHERE p.work_ns IS NOT NULL OR NOT EXISTS (SELECT 1 FROM temp.item JOIN path "
+	"USING(chain_id)"
+	"  WHERE work_ns IS NOT NULL)"
+	" GROUP BY e.plan_hop";
+
+/* Shares of all their time, the largest first. */
+static const char parts[] =
+	"WITH total AS (SELECT sum(queue + coalesce(work, 0)) AS ns FROM temp.composition),"
+	" part AS (SELECT plan_hop, n, 'queue' AS class, queue AS ns FROM temp.composition"
+	"  UNION ALL SELECT plan_hop, ended, 'on CPU', oncpu FROM temp.composition"
+	"  UNION ALL SELECT plan_hop, ended, 'blocked', blocked FROM temp.composition"
+	"  UNION ALL SELECT plan_hop, ended, 'run queue', runq FROM temp.composition"
+	"  UNION ALL SELECT plan_hop, ended, 'preempted', preempted FROM temp.composition"
+	"  UNION ALL SELECT plan_hop, ended, 'work', work FROM temp.composition WHERE oncpu IS "
+	"NULL)"
 	" SELECT h.plan_hop, h.source, h.target, class, part.ns, n, 1.0 * part.ns / total.ns AS "
 	"share"
 	" FROM part JOIN hop_count h USING(plan_hop), total WHERE part.ns > 0 ORDER BY part.ns "
 	"DESC";
 
-/* How many chains are shown, and how long those took whose end is known. */
+/* How many chains are shown and how many of them ended, and how long those took. */
 static const char totals[] =
 	"WITH c AS (SELECT p.queue_ns + p.work_ns AS ns FROM temp.item i JOIN path p "
 	"USING(chain_id)"
 	"  WHERE p.work_ns IS NOT NULL),"
 	" r AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS n FROM c)"
-	" SELECT (SELECT count(chain_id) FROM temp.item), CAST(round(avg(ns)) AS INTEGER),"
+	" SELECT (SELECT count(chain_id) FROM temp.item), max(n), CAST(round(avg(ns)) AS INTEGER),"
 	" max(ns) FILTER (WHERE place = (n * 50 + 99) / 100),"
 	" CASE WHEN n >= 20 THEN max(ns) FILTER (WHERE place = (n * 95 + 99) / 100) END,"
 	" CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END, max(ns)"
@@ -49,17 +61,14 @@ static const char workers[] =
 	" FROM (SELECT edge_id, max(end_ts) AS end_ts FROM path_hop GROUP BY edge_id) h"
 	" JOIN edge e USING(edge_id) WHERE e.plan_hop = ?1";
 
-/* Work of a hop in the chains shown: handoffs, average, and the class that took most of it. */
+/* Work of a hop: handoffs, average, and the class that took most of it. */
 static const char work[] =
-	"WITH c AS (SELECT count(h.end_ts) AS n, sum(h.end_ts - e.dst_ts) AS work,"
-	"  sum(oncpu_ns) AS oncpu, sum(blocked_ns) AS blocked, sum(runq_ns) AS runq,"
-	"  sum(preempted_ns) AS preempted FROM temp.item i JOIN path_hop h USING(chain_id)"
-	"  JOIN edge e USING(edge_id) WHERE e.plan_hop = ?1)"
-	" SELECT n, work / n, class, 1.0 * ns / work FROM c JOIN ("
+	"WITH c AS (SELECT * FROM temp.composition WHERE plan_hop = ?1)"
+	" SELECT ended, work / ended, class, 1.0 * ns / work FROM c JOIN ("
 	"  SELECT 'on CPU' AS class, oncpu AS ns FROM c UNION ALL SELECT 'blocked', blocked FROM c"
 	"  UNION ALL SELECT 'run queue', runq FROM c UNION ALL SELECT 'preempted', preempted FROM "
 	"c)"
-	" WHERE n > 0 AND work > 0 AND ns IS NOT NULL ORDER BY ns DESC LIMIT 1";
+	" WHERE ended > 0 AND work > 0 AND ns IS NOT NULL ORDER BY ns DESC LIMIT 1";
 
 static const char hop_why[] =
 	"SELECT reason, share, others, (SELECT name FROM thread WHERE utid = other_utid"
@@ -147,27 +156,48 @@ static int bound(sqlite3 *db, sqlite3_stmt **s, const char *sql, int64_t id)
 	return 0;
 }
 
+/* "5 chains", "1 chain". */
+static const char *chains(char buf[CW_DURATION_SIZE], int64_t n)
+{
+	char number[CW_DURATION_SIZE];
+
+	snprintf(buf, CW_DURATION_SIZE, "%s chain%s", cw_number(number, n), n == 1 ? "" : "s");
+	return buf;
+}
+
+static void say_totals(struct cw_text *t, sqlite3_stmt *s, bool *first)
+{
+	static const char *const names[] = {"P50", "P95", "P99", "max"};
+	int64_t all = sqlite3_column_int64(s, 0), ended = sqlite3_column_int64(s, 1);
+	char n[CW_DURATION_SIZE], d[CW_DURATION_SIZE];
+
+	line(t, first);
+	if (!ended) {
+		say(t, CW_BOLD, "%s, none with a recorded end", chains(n, all));
+		cw_line_end(t);
+		return;
+	}
+	say(t, CW_BOLD, "%s, from submission to end: average %s", chains(n, ended),
+	    cw_duration(d, sqlite3_column_int64(s, 2)));
+	for (int i = 0; i < 4; i++)
+		if (sqlite3_column_type(s, 3 + i) != SQLITE_NULL)
+			cw_field(t, CW_PLAIN, "%s=%s", names[i],
+				 cw_duration(d, sqlite3_column_int64(s, 3 + i)));
+	if (all > ended)
+		say(t, CW_PLAIN, "(%s more %s no recorded end)", cw_number(n, all - ended),
+		    all - ended == 1 ? "has" : "have");
+	cw_line_end(t);
+}
+
 static int answer_totals(struct cw_report *r, struct cw_text *t, bool *first)
 {
-	char n[CW_DURATION_SIZE], d[CW_DURATION_SIZE];
 	sqlite3_stmt *s = NULL;
 	int err = cw_prepare(r->db, &s, totals);
 
 	if (err)
 		return err;
-	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 1) != SQLITE_NULL) {
-		static const char *const names[] = {"P50", "P95", "P99", "max"};
-
-		line(t, first);
-		say(t, CW_BOLD, "%s chains, from submission to end: average %s",
-		    cw_number(n, sqlite3_column_int64(s, 0)),
-		    cw_duration(d, sqlite3_column_int64(s, 1)));
-		for (int i = 0; i < 4; i++)
-			if (sqlite3_column_type(s, 2 + i) != SQLITE_NULL)
-				cw_field(t, CW_PLAIN, "%s=%s", names[i],
-					 cw_duration(d, sqlite3_column_int64(s, 2 + i)));
-		cw_line_end(t);
-	}
+	if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_int64(s, 0))
+		say_totals(t, s, first);
 	sqlite3_finalize(s);
 	return 0;
 }
@@ -200,7 +230,7 @@ static int answer_work(struct cw_report *r, struct cw_text *t, int64_t hop, cons
 {
 	char d[CW_DURATION_SIZE], p[CW_DURATION_SIZE];
 	sqlite3_stmt *s = NULL, *why = NULL;
-	bool waits = false, few;
+	bool waits = false;
 	int err = bound(r->db, &s, work, hop);
 
 	if (err)
@@ -212,8 +242,9 @@ static int answer_work(struct cw_report *r, struct cw_text *t, int64_t hop, cons
 		    percent(p, sqlite3_column_double(s, 3)), doing(column(s, 2)));
 	}
 	sqlite3_finalize(s);
-	few = cw_query_int(r->db, "SELECT sum(matched) FROM hop_count", 0) <= FEW_TASKS;
-	if (waits && few)
+	if (waits)
+		err = cw_blocked_sums(r->db);
+	if (waits && !err)
 		err = bound(r->db, &why, hop_why, hop);
 	if (why && sqlite3_step(why) == SQLITE_ROW)
 		say_reason(t, why);
@@ -239,6 +270,8 @@ static int answer_chains(struct cw_report *r, struct cw_text *t, bool *first)
 	int err = answer_totals(r, t, first);
 
 	if (!err)
+		err = cw_exec(r->db, composition);
+	if (!err)
 		err = cw_prepare(r->db, &s, parts);
 	if (!err && sqlite3_step(s) == SQLITE_ROW) {
 		int64_t hop = sqlite3_column_int64(s, 0);
@@ -250,12 +283,15 @@ static int answer_chains(struct cw_report *r, struct cw_text *t, bool *first)
 		say_part(t, s, CW_BOLD);
 		say(t, CW_PLAIN, ", %s on average;",
 		    cw_duration(d, sqlite3_column_int64(s, 4) / sqlite3_column_int64(s, 5)));
+		sqlite3_reset(s); /* no table can be dropped while it reads */
 		if (queue && target)
 			err = answer_workers(r, t, hop, target);
 		if (!err && target)
 			err = answer_work(r, t, hop, target);
 		cw_line_end(t);
 		free(target);
+		if (!err)
+			sqlite3_step(s); /* said already */
 	}
 	for (int i = 0; !err && i < 2 && sqlite3_step(s) == SQLITE_ROW; i++) {
 		if (sqlite3_column_double(s, 6) < 0.1)
@@ -280,7 +316,7 @@ static int answer_calls(struct cw_report *r, struct cw_text *t, bool *first)
 	if (!err && sqlite3_step(s) == SQLITE_ROW && sqlite3_column_int64(s, 2)) {
 		bool known = sqlite3_column_type(s, 5) != SQLITE_NULL;
 		double oncpu = sqlite3_column_double(s, 5);
-
+		int64_t probe = sqlite3_column_int64(s, 6);
 		line(t, first);
 		say(t, CW_BOLD, "%s was called %s times and took %s on average, %s at most",
 		    column(s, 0), cw_number(n, sqlite3_column_int64(s, 1)),
@@ -288,9 +324,11 @@ static int answer_calls(struct cw_report *r, struct cw_text *t, bool *first)
 		    cw_duration(max, sqlite3_column_int64(s, 4)));
 		if (known)
 			say(t, CW_PLAIN, "; %s of that on CPU", percent(p, oncpu));
-		if (known && oncpu < 0.5 &&
-		    cw_query_int(r->db, "SELECT count(*) FROM slice", 0) <= FEW_TASKS)
-			err = bound(r->db, &why, call_why, sqlite3_column_int64(s, 6));
+		sqlite3_reset(s); /* no table can be dropped while it reads */
+		if (known && oncpu < 0.5)
+			err = cw_blocked_sums(r->db);
+		if (!err && known && oncpu < 0.5)
+			err = bound(r->db, &why, call_why, probe);
 		if (why && sqlite3_step(why) == SQLITE_ROW)
 			say_reason(t, why);
 		cw_line_end(t);
