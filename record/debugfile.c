@@ -157,6 +157,25 @@ void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char 
 		try_link(&w, out);
 }
 
+void cw_debug_file_open_as_process(struct cw_debug_file *out, Elf *elf, int fd, const char *path,
+				   uint32_t pid)
+{
+	char link[64];
+	int root = -1;
+
+	*out = (struct cw_debug_file){.fd = -1};
+	if (pid) {
+		snprintf(link, sizeof(link), "/proc/%u/root", pid);
+		root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (root >= 0) {
+		cw_debug_file_open(out, elf, fd, path, root);
+		close(root);
+	}
+	if (!out->elf)
+		cw_debug_file_open(out, elf, fd, path, -1);
+}
+
 void cw_debug_file_close(struct cw_debug_file *d)
 {
 	if (!d->elf)

@@ -3,6 +3,7 @@
 #ifndef CW_DEBUGFILE_H
 #define CW_DEBUGFILE_H
 
+#include <stdint.h>
 #include <gelf.h>
 
 struct cw_debug_file {
@@ -18,6 +19,12 @@ struct cw_debug_file {
  * container's; -1 the recorder's own. Fails quietly: out->elf is NULL then.
  */
 void cw_debug_file_open(struct cw_debug_file *out, Elf *elf, int fd, const char *path, int root);
+/*
+ * The same as the process pid (in the recorder's namespace) would find it, in whose root path is,
+ * or else as the recorder does; pid 0: as the recorder does.
+ */
+void cw_debug_file_open_as_process(struct cw_debug_file *out, Elf *elf, int fd, const char *path,
+				   uint32_t pid);
 void cw_debug_file_close(struct cw_debug_file *d);
 
 #endif

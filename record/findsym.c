@@ -44,14 +44,14 @@ static void show(void *arg, const char *name, const struct cw_func *func)
 	f->found++;
 }
 
-static void look_into(struct finder *f, int fd, const char *path)
+static void look_into(struct finder *f, int fd, const char *path, uint32_t pid)
 {
 	char err[CW_ERR] = "";
 	int rc;
 
 	f->path = path;
 	f->path_shown = false;
-	rc = cw_resolve_each(fd, path, f->symbol, show, f, err);
+	rc = cw_resolve_each(fd, path, pid, f->symbol, show, f, err);
 	if (rc && rc != -ENOENT)
 		memcpy(f->trouble, err, sizeof(err));
 	else if (rc)
@@ -68,7 +68,7 @@ static void look_into_path(struct finder *f, const char *path)
 		snprintf(f->trouble, CW_ERR, "cannot open %s: %s", path, strerror(errno));
 		return;
 	}
-	look_into(f, fd, path);
+	look_into(f, fd, path, 0);
 	close(fd);
 }
 
@@ -91,7 +91,7 @@ static void look_into_process(struct finder *f, pid_t pid, const char *module)
 				 m.files[i].path, pid, strerror(-fd));
 			continue;
 		}
-		look_into(f, fd, m.files[i].path);
+		look_into(f, fd, m.files[i].path, (uint32_t)pid);
 		close(fd);
 	}
 	if (!fitting)

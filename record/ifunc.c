@@ -205,7 +205,7 @@ int cw_ifunc_follow(pid_t pid, const struct cw_target_file *file, const char *na
 		fn->value = h.found;
 		fn->size = 0;
 		fn->ifunc = false;
-		if (!cw_resolve_offset(file->fd, file->path, fn->offset, &impl, err) &&
+		if (!cw_resolve_offset(file->fd, file->path, file->pid, fn->offset, &impl, err) &&
 		    impl.offset == fn->offset)
 			fn->size = impl.size;
 		rc = 0;

@@ -27,8 +27,9 @@
 struct module {
 	struct cw_module rec; /* without path; ids as in the record */
 	char *path;
-	int fd;       /* -1 when not open */
-	uint32_t pid; /* where to look for the file again */
+	int fd;                     /* -1 when not open */
+	struct cw_debug_file debug; /* of a probed one: held as it is */
+	uint32_t pid;               /* where to look for the file again */
 	uint64_t start, end;
 	bool wanted;
 	bool no_fp;
@@ -88,6 +89,17 @@ static void close_module(struct cw_modtab *t, struct module *m)
 	t->nopen--;
 }
 
+/* It may be where only its process sees it, which may end before it is wanted. */
+static void hold_debug_file(struct module *m, int fd)
+{
+	Elf *elf;
+
+	if (m->debug.elf || cw_elf_open(&elf, fd, m->path, NULL))
+		return;
+	cw_debug_file_open_as_process(&m->debug, elf, fd, m->path, m->pid);
+	elf_end(elf);
+}
+
 void cw_modtab_free(struct cw_modtab *t)
 {
 	size_t i;
@@ -96,6 +108,7 @@ void cw_modtab_free(struct cw_modtab *t)
 		return;
 	for (i = 0; i < t->n; i++) {
 		close_module(t, &t->modules[i]);
+		cw_debug_file_close(&t->modules[i].debug);
 		free(t->modules[i].path);
 	}
 	free(t->modules);
@@ -265,12 +278,19 @@ static uint64_t describe_fd(struct cw_module *rec, int fd)
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-uint32_t cw_modtab_add_fd(struct cw_modtab *t, int fd, const char *path, uint64_t ts)
+uint32_t cw_modtab_add_fd(struct cw_modtab *t, int fd, const char *path, uint32_t pid, uint64_t ts)
 {
 	struct cw_module rec = {.h.ts = ts};
 	uint64_t version = describe_fd(&rec, fd);
 
-	return intern(t, &rec, path, fcntl(fd, F_DUPFD_CLOEXEC, 3), version);
+	uint32_t id = intern(t, &rec, path, fcntl(fd, F_DUPFD_CLOEXEC, 3), version);
+
+	if (id) {
+		if (pid)
+			t->modules[id - 1].pid = pid;
+		hold_debug_file(&t->modules[id - 1], fd);
+	}
+	return id;
 }
 
 uint32_t cw_modtab_add_named(struct cw_modtab *t, const char *name, uint64_t ts)
@@ -440,17 +460,19 @@ static void count_bytes(struct cw_modtab *t, struct module *m, uint64_t room, ui
 
 static int embed_debug_file(struct cw_modtab *t, struct module *m, int fd)
 {
-	struct cw_debug_file debug = {.fd = -1};
+	struct cw_debug_file debug = m->debug;
 	uint64_t room = cw_modtab_room(t), size = 0;
 	uint8_t build_id[24];
 	GElf_Shdr shdr;
 	Elf *elf;
 	int rc = 0;
 
-	if (cw_elf_open(&elf, fd, m->path, NULL))
-		return 0;
-	open_debug_file(t, m, elf, fd, &debug);
-	elf_end(elf);
+	if (!debug.elf) {
+		if (cw_elf_open(&elf, fd, m->path, NULL))
+			return 0;
+		open_debug_file(t, m, elf, fd, &debug);
+		elf_end(elf);
+	}
 	if (!debug.elf)
 		return 0;
 	/* Readers take a whole one by its build id only, and for its lines. */
@@ -460,6 +482,9 @@ static int embed_debug_file(struct cw_modtab *t, struct module *m, int fd)
 	if (!rc && (!size || size > room))
 		rc = cw_embed_debug_symbols(t->w, m->rec.module_id, debug.fd, room, &size);
 	count_bytes(t, m, room, size);
+	if (m->debug.elf && t->keep_files)
+		return rc;
+	m->debug = (struct cw_debug_file){.fd = -1};
 	cw_debug_file_close(&debug);
 	return rc;
 }

@@ -22,7 +22,8 @@ struct cw_modopen *cw_modtab_opener(struct cw_modtab *t);
  * 0: out of memory or the capture cannot be written.
  */
 uint32_t cw_modtab_add_mapped(struct cw_modtab *t, const struct cw_mapped_file *f, uint64_t ts);
-uint32_t cw_modtab_add_fd(struct cw_modtab *t, int fd, const char *path, uint64_t ts);
+/* pid: of a process that path is meant in; 0 none. Its separate debug file is held from now on. */
+uint32_t cw_modtab_add_fd(struct cw_modtab *t, int fd, const char *path, uint32_t pid, uint64_t ts);
 /* What has no file: [vdso], [anon], [vsyscall] ... */
 uint32_t cw_modtab_add_named(struct cw_modtab *t, const char *name, uint64_t ts);
 /* Memory without a file is a module of its own in each process (kernel-global pid). */

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "procinfo.h"
 #include "kallsyms.h"
+#include "missing_text.h"
 #include "mmapwatch.h"
 #include "modtab.h"
 #include "modules.h"
@@ -42,6 +43,7 @@ struct cw_modules {
 	uint64_t scanned; /* when stale mappings were last read */
 	/* While a process is read: */
 	struct cw_proc *proc;
+	struct cw_missing_text *missing; /* NULL: not looked for */
 	uint64_t ts;
 };
 
@@ -79,7 +81,8 @@ void cw_modules_free(struct cw_modules *m)
 	free(m);
 }
 
-int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *module_id)
+int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t pid,
+		      uint32_t *module_id)
 {
 	char link[64], absolute[4096];
 	ssize_t n;
@@ -93,7 +96,7 @@ int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *
 			path = absolute;
 		}
 	}
-	*module_id = cw_modtab_add_fd(m->modtab, fd, path, cw_clock_ns(CLOCK_MONOTONIC));
+	*module_id = cw_modtab_add_fd(m->modtab, fd, path, pid, cw_clock_ns(CLOCK_MONOTONIC));
 	if (!*module_id)
 		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;
 	cw_modtab_want(m->modtab, *module_id);
@@ -150,7 +153,8 @@ static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapp
 {
 	int rc;
 
-	if (cw_moved_find(m->modtab, p, f, e)) {
+	if (cw_moved_find(m->modtab, p, f, e) ||
+	    ((e->flags & CW_MAP_PROC) && cw_moved_deduce(m->modtab, &m->missing, p, f, e))) {
 		/* e says it all */
 	} else if (cw_is_memory(f->path)) {
 		e->module_id = memory_module(m, p, f, e->ts);
@@ -244,6 +248,8 @@ static int read_maps(struct cw_modules *m, struct cw_proc *p)
 	p->stale = false;
 	p->generation++;
 	rc = cw_snapshot_maps(p->rec_pid, p->start_boottime, put_proc_map, m);
+	cw_missing_text_free(m->missing);
+	m->missing = NULL;
 	if (!rc) {
 		cw_proc_drop_old_maps(p);
 		p->whole = m->watch; /* what comes is reported */

@@ -19,9 +19,12 @@ void cw_modules_free(struct cw_modules *m);
 
 /*
  * Number of the module for an open ELF file (a probe's); writes its module record on first sight.
- * Its symbols will be embedded. Errors: -ENOMEM and the writer's.
+ * Its symbols will be embedded, and those of its separate debug file, which is held from now on.
+ * pid: of a process that path is meant in, in the recorder's namespace; 0 none. Errors: -ENOMEM and
+ * the writer's.
  */
-int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t *module_id);
+int cw_modules_add_fd(struct cw_modules *m, int fd, const char *path, uint32_t pid,
+		      uint32_t *module_id);
 
 /*
  * Snapshot a process from /proc: process, process_args, thread and map records (ts is now), those

@@ -6,9 +6,10 @@
 #include <unistd.h>
 #include "moved.h"
 
-#define PIECE  4096u
-#define PIECES 16u
-#define PART   64u /* one byte of code in so many may differ, and one more */
+#define PIECE     4096u
+#define PIECES    16u
+#define HUGE_PAGE (2ull << 20)
+#define PART      64u /* one byte of code in so many may differ, and one more */
 
 struct sample {
 	unsigned differ, code; /* bytes that differ, and those of the file that are not 0 */
@@ -110,6 +111,46 @@ bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw
 
 		if (from && is_moved(t, p, f, from, e))
 			return true;
+	}
+	return false;
+}
+
+/* What lies there may be rounded up to a huge page. */
+static bool is_this_text(const struct cw_text_place *at, struct cw_modtab *t,
+			 const struct cw_proc *p, const struct cw_mapped_file *f)
+{
+	uint64_t end = f->end < at->end ? f->end : at->end;
+	bool yes;
+	int fd;
+
+	if (f->end > (at->end + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE)
+		return false;
+	fd = cw_modopen_file(cw_modtab_opener(t), &at->of);
+	if (fd < 0)
+		return false;
+	yes = cw_moved_is_text(fd, at->offset, p->rec_pid, f->start, end);
+	close(fd);
+	return yes;
+}
+
+bool cw_moved_deduce(struct cw_modtab *t, struct cw_missing_text **missing, const struct cw_proc *p,
+		     const struct cw_mapped_file *f, struct cw_map_entry *e)
+{
+	const struct cw_map_entry *known = cw_proc_find_map(p, f->start);
+	struct cw_text_place at;
+	unsigned i;
+
+	if (!may_be_moved(f->path) || (known && known->start == f->start && known->end == f->end))
+		return false;
+	if (!*missing)
+		*missing = cw_missing_text_new(cw_modtab_opener(t), p->rec_pid, p->start_boottime);
+	for (i = 0; *missing && cw_missing_text_find(*missing, f->start, i, &at); i++) {
+		if (!is_this_text(&at, t, p, f))
+			continue;
+		e->module_id = cw_modtab_add_mapped(t, &at.of, e->ts);
+		e->pgoff = at.offset;
+		e->flags |= CW_MAP_MOVED;
+		return true;
 	}
 	return false;
 }

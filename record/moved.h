@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "missing_text.h"
 #include "modtab.h"
 #include "proctab.h"
 
@@ -26,5 +27,14 @@ bool cw_is_memory(const char *path);
  */
 bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw_mapped_file *f,
 		   struct cw_map_entry *e);
+
+/*
+ * Is it such memory with the text of a file that has other parts mapped around it, when nothing is
+ * known of what was mapped there before? missing: where text should be in p, read when it is NULL;
+ * the caller frees it before p maps anything else. Sets the same of e; e->module_id is 0 when there
+ * is no memory.
+ */
+bool cw_moved_deduce(struct cw_modtab *t, struct cw_missing_text **missing, const struct cw_proc *p,
+		     const struct cw_mapped_file *f, struct cw_map_entry *e);
 
 #endif

@@ -89,7 +89,7 @@ static int match_in(struct names *l, const struct cw_target_file *f, char *err)
 	if (rc)
 		return rc;
 	l->naddrs = 0;
-	cw_debug_file_open(&debug, elf, f->fd, f->path, -1);
+	cw_debug_file_open_as_process(&debug, elf, f->fd, f->path, f->pid);
 	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, take, l);
 	cw_debug_file_close(&debug);
 	cw_elf_each_func(elf, SHT_DYNSYM, take, l);
@@ -111,7 +111,8 @@ static bool is_usable(const struct cw_target_files *files, const char *name,
 	size_t i;
 
 	for (i = 0; i < files->n; i++) {
-		if (!cw_resolve_symbol(files->at[i].fd, files->at[i].path, name, &fn, err))
+		if (!cw_resolve_symbol(files->at[i].fd, files->at[i].path, files->at[i].pid, name,
+				       &fn, err))
 			return true;
 	}
 	snprintf(text, sizeof(text), "left out: %s", err);

@@ -35,6 +35,7 @@ static const struct cw_elf_file *keep_file(struct cw_points *p, const struct cw_
 				  .path = strdup(from->path),
 				  .dev = from->dev,
 				  .ino = from->ino,
+				  .pid = from->pid,
 				  .no_returns = cw_runtime_forbids_returns(from->fd)};
 	p->files[p->nfiles++] = f;
 	return f->path ? f : NULL;
@@ -95,11 +96,13 @@ static int resolve(struct cw_point *pt, const struct cw_plan_func *pf, char *err
 {
 	if (pf->name) {
 		pt->name = strdup(pf->name);
-		return cw_resolve_symbol(pt->file->fd, pt->file->path, pf->name, &pt->fn, err);
+		return cw_resolve_symbol(pt->file->fd, pt->file->path, pt->file->pid, pf->name,
+					 &pt->fn, err);
 	}
 	if (asprintf(&pt->name, "+0x%llx", (unsigned long long)pf->offset) < 0)
 		return -ENOMEM;
-	return cw_resolve_offset(pt->file->fd, pt->file->path, pf->offset, &pt->fn, err);
+	return cw_resolve_offset(pt->file->fd, pt->file->path, pt->file->pid, pf->offset, &pt->fn,
+				 err);
 }
 
 static int check_return(const struct cw_point *pt, bool force_return, char *err)
@@ -290,7 +293,8 @@ int cw_points_write(struct cw_points *p, struct cw_writer *w, struct cw_modules 
 		};
 
 		rc = repeated ? 0
-			      : cw_modules_add_fd(m, pt->file->fd, pt->file->path, &pt->module_id);
+			      : cw_modules_add_fd(m, pt->file->fd, pt->file->path, pt->file->pid,
+						  &pt->module_id);
 		if (rc)
 			return rc;
 		r.module_id = pt->module_id;

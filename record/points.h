@@ -19,6 +19,7 @@ struct cw_elf_file {
 	char *path;
 	uint32_t dev;
 	uint64_t ino;
+	uint32_t pid;           /* of a process that path is meant in; 0 none */
 	bool leased;            /* nobody can write into it without being noticed */
 	const char *no_returns; /* why its returns must not be probed, or NULL */
 };

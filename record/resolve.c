@@ -366,7 +366,8 @@ static void search_free(struct search *s)
 }
 
 /* Find all that symbol may mean. */
-static int search_file(struct search **out, int fd, const char *path, const char *symbol, char *err)
+static int search_file(struct search **out, int fd, const char *path, uint32_t pid,
+		       const char *symbol, char *err)
 {
 	struct search *s = calloc(1, sizeof(*s));
 	int rc = s ? 0 : -ENOMEM;
@@ -381,7 +382,7 @@ static int search_file(struct search **out, int fd, const char *path, const char
 	rc = cw_elf_open(&s->elf, fd, path, err);
 	if (rc)
 		return rc;
-	cw_debug_file_open(&s->debug, s->elf, fd, path, -1);
+	cw_debug_file_open_as_process(&s->debug, s->elf, fd, path, pid);
 	search_tables(s);
 	if (!s->n && cw_cxx_query_init(&s->query, s->base)) {
 		s->cxx = true;
@@ -390,10 +391,11 @@ static int search_file(struct search **out, int fd, const char *path, const char
 	return 0;
 }
 
-int cw_resolve_symbol(int fd, const char *path, const char *symbol, struct cw_func *out, char *err)
+int cw_resolve_symbol(int fd, const char *path, uint32_t pid, const char *symbol,
+		      struct cw_func *out, char *err)
 {
 	struct search *s;
-	int rc = search_file(&s, fd, path, symbol, err);
+	int rc = search_file(&s, fd, path, pid, symbol, err);
 
 	memset(out, 0, sizeof(*out));
 	if (!rc)
@@ -402,12 +404,12 @@ int cw_resolve_symbol(int fd, const char *path, const char *symbol, struct cw_fu
 	return rc;
 }
 
-int cw_resolve_each(int fd, const char *path, const char *symbol,
+int cw_resolve_each(int fd, const char *path, uint32_t pid, const char *symbol,
 		    void (*fn)(void *arg, const char *name, const struct cw_func *func), void *arg,
 		    char *err)
 {
 	struct search *s;
-	int rc = search_file(&s, fd, path, symbol, err);
+	int rc = search_file(&s, fd, path, pid, symbol, err);
 	size_t i, told = 0;
 
 	for (i = 0; !rc && i < s->n; i++) {
@@ -450,7 +452,8 @@ static bool surround(void *arg, const char *name, const GElf_Sym *sym, size_t in
 	return true;
 }
 
-int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func *out, char *err)
+int cw_resolve_offset(int fd, const char *path, uint32_t pid, uint64_t offset, struct cw_func *out,
+		      char *err)
 {
 	struct around a = {0};
 	struct cw_debug_file debug;
@@ -467,7 +470,7 @@ int cw_resolve_offset(int fd, const char *path, uint64_t offset, struct cw_func 
 		rc = -ERANGE;
 		goto cleanup;
 	}
-	cw_debug_file_open(&debug, elf, fd, path, -1);
+	cw_debug_file_open_as_process(&debug, elf, fd, path, pid);
 	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, surround, &a);
 	cw_debug_file_close(&debug);
 	if (!a.found)

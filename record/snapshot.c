@@ -285,7 +285,7 @@ static uint32_t prot_bits(const char perms[5])
 	       (perms[2] == 'x' ? PROT_EXEC : 0u);
 }
 
-/* One line of maps; false when the mapping is not executable. */
+/* One line of maps. */
 static bool parse_map(char *line, struct cw_mapped_file *f, uint64_t *pgoff, uint32_t *prot)
 {
 	unsigned long long start, end, off, ino;
@@ -294,8 +294,7 @@ static bool parse_map(char *line, struct cw_mapped_file *f, uint64_t *pgoff, uin
 	int name = 0;
 
 	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &off, &dev_major,
-		   &dev_minor, &ino, &name) < 7 ||
-	    perms[2] != 'x')
+		   &dev_minor, &ino, &name) < 7)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	unescape(line + name);
@@ -315,10 +314,10 @@ static bool parse_map(char *line, struct cw_mapped_file *f, uint64_t *pgoff, uin
 	return true;
 }
 
-int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
-		     int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
-			       uint32_t prot),
-		     void *arg)
+static int each_map(uint32_t pid, uint64_t start_boottime, uint32_t with,
+		    int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
+			      uint32_t prot),
+		    void *arg)
 {
 	size_t size = 0, lines = 0;
 	char path[64], *line = NULL;
@@ -340,11 +339,27 @@ int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
 		uint32_t prot;
 
 		lines++;
-		if (parse_map(line, &f, &pgoff, &prot))
+		if (parse_map(line, &f, &pgoff, &prot) && (prot & with) == with)
 			rc = fn(arg, &f, pgoff, prot);
 	}
 	free(line);
 	fclose(maps);
 	/* A process that ended has an empty file. */
 	return rc ? rc : lines ? 0 : -ESRCH;
+}
+
+int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
+		     int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
+			       uint32_t prot),
+		     void *arg)
+{
+	return each_map(pid, start_boottime, PROT_EXEC, fn, arg);
+}
+
+int cw_snapshot_all_maps(uint32_t pid, uint64_t start_boottime,
+			 int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
+				   uint32_t prot),
+			 void *arg)
+{
+	return each_map(pid, start_boottime, 0, fn, arg);
 }

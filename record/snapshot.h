@@ -50,6 +50,12 @@ int cw_snapshot_maps(uint32_t pid, uint64_t start_boottime,
 			       uint32_t prot),
 		     void *arg);
 
+/* The same of every mapping, by address. */
+int cw_snapshot_all_maps(uint32_t pid, uint64_t start_boottime,
+			 int (*fn)(void *arg, const struct cw_mapped_file *f, uint64_t pgoff,
+				   uint32_t prot),
+			 void *arg);
+
 /* Whether this process is in the initial PID namespace, where its pids are the kernel's own. */
 bool cw_snapshot_initial_pid_ns(void);
 

@@ -36,7 +36,7 @@ static void drop(int fd, char *path)
 }
 
 /* Takes over fd and path. The same file is kept once. */
-static int add_file(struct cw_target_files *l, int fd, char *path, char *err)
+static int add_file(struct cw_target_files *l, int fd, char *path, uint32_t pid, char *err)
 {
 	struct cw_target_file *bigger;
 	struct stat st;
@@ -68,7 +68,7 @@ static int add_file(struct cw_target_files *l, int fd, char *path, char *err)
 	}
 	l->at = bigger;
 	l->at[l->n++] = (struct cw_target_file){fd, path, major(st.st_dev) << 20 | minor(st.st_dev),
-						st.st_ino};
+						st.st_ino, pid};
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static int add_path(struct cw_target_files *l, const char *path, char *err)
 {
 	int fd = open_file(path, err);
 
-	return fd < 0 ? fd : add_file(l, fd, strdup(path), err);
+	return fd < 0 ? fd : add_file(l, fd, strdup(path), 0, err);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static int add_exe(struct cw_target *t, pid_t pid, char *err)
 	e = errno;
 	if (fd >= 0) {
 		path[n] = 0;
-		return add_file(&t->own, fd, strdup(path), err);
+		return add_file(&t->own, fd, strdup(path), (uint32_t)pid, err);
 	}
 	if (e == ENOENT)
 		snprintf(err, CW_ERR,
@@ -301,7 +301,7 @@ static int add_mapped(struct cw_target_files *out, pid_t pid, const char *name, 
 	}
 	if (!rc && found) {
 		fd = cw_mapped_open(found);
-		rc = fd < 0 ? fd : add_file(out, fd, strdup(found->path), err);
+		rc = fd < 0 ? fd : add_file(out, fd, strdup(found->path), found->pid, err);
 		if (fd < 0)
 			snprintf(err, CW_ERR, "cannot open %s of process %d: %s", found->path, pid,
 				 strerror(-fd));
@@ -333,7 +333,7 @@ static int add_in_root(struct cw_target_files *out, pid_t pid, const char *path,
 
 	snprintf(full, sizeof(full), "/proc/%d/root%s", pid, path);
 	fd = open(full, CW_OPEN_ELF);
-	return fd < 0 ? 0 : add_file(out, fd, strdup(path), err);
+	return fd < 0 ? 0 : add_file(out, fd, strdup(path), (uint32_t)pid, err);
 }
 
 /* The target's own file by its base name, or a library that it will load. */
@@ -345,9 +345,10 @@ static int add_unmapped(const struct cw_target *t, const char *name, struct cw_t
 	int fd;
 
 	if (cw_mapped_is(own->path, name))
-		return add_file(out, fcntl(own->fd, F_DUPFD_CLOEXEC, 3), strdup(own->path), err);
+		return add_file(out, fcntl(own->fd, F_DUPFD_CLOEXEC, 3), strdup(own->path),
+				own->pid, err);
 	fd = cw_needed_open(own->fd, own->path, name, &path);
-	return fd < 0 ? 0 : add_file(out, fd, path, err);
+	return fd < 0 ? 0 : add_file(out, fd, path, 0, err);
 }
 
 static int say_no_module(const struct cw_target *t, const char *module, char *err)

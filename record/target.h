@@ -20,6 +20,7 @@ struct cw_target_file {
 	char *path;   /* to show */
 	uint32_t dev; /* kernel's dev_t: major << 20 | minor */
 	uint64_t ino;
+	uint32_t pid; /* of a process in which path is meant, as the recorder sees it; 0 none */
 };
 
 struct cw_target_files {

@@ -124,6 +124,48 @@ if unshare -m true 2>/dev/null; then
 		cp "$2" "/usr/lib/debug/.build-id/${1:0:2}/${1:2}.debug" &&
 		"$3" -o buildid.cwc --time --exec ./bare aim -- 40 >x.out 2>x.log' - "$id" whole.debug "$record" || fail ".build-id: $(tail -n 1 x.log)"
 	expect ".build-id: calls" "$(ask buildid "SELECT count(*), sum(arg8) FROM call")" "40|1060"
+	# In a container: a debug file that only the process can see, by link and by build-id. What lies there under
+	# its name for the recorder, or in the container, is of another build.
+	mkdir box
+	cp bare linked && objcopy --add-gnu-debuglink=whole.debug linked
+	objcopy --only-keep-debug other box/whole.debug && cp linked bare box/
+	in_box() { # NAME HOW: the process in $target, whose program is box/NAME
+		rm -f in target.out && mkfifo in # an earlier program's word must not be taken for this one's
+		# shellcheck disable=SC2016
+		unshare -m bash -c '
+			id=$3
+			mount -t tmpfs none box && cp "$1" box/ && mkdir -p /usr/lib/debug && mount -t tmpfs none /usr/lib/debug || exit 1
+			case $2 in
+			link) cp whole.debug box/ ;;
+			none) objcopy --only-keep-debug other box/whole.debug ;;
+			id) mkdir -p "/usr/lib/debug/.build-id/${id:0:2}" && cp whole.debug "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ;;
+			esac
+			exec "./box/$1" 40 wait' - "$1" "$2" "$id" <in >target.out 2>&1 &
+		target=$!
+		pids+=($target)
+		exec 3>in
+		wait_for grep -q PID target.out
+	}
+	for how in link id none; do
+		name=bare
+		[ $how = id ] || name=linked
+		in_box $name $how
+		if [ $how = none ]; then
+			timeout 10 "$record" -p $target -o x.cwc aim >x.log 2>&1 && fail "in a container: the debug file of another build was used"
+			"$record" -p $target --find-symbol aim >x.log 2>&1 && fail "in a container: --find-symbol used the debug file of another build"
+		else
+			"$record" -p $target --find-symbol aim >x.out 2>x.log || fail "in a container, $how: --find-symbol: $(cat x.log)"
+			start_recorder x.log -p $target -o "box$how.cwc" --time aim
+		fi
+		echo go >&3
+		exec 3>&-
+		wait $target
+		expect "in a container, $how: the program's exit status" $? 0
+		[ $how = none ] || wait $recorder_pid || fail "in a container, $how: $(tail -n 1 x.log)"
+		forget $target $recorder_pid
+		[ $how = none ] || expect "in a container, $how: calls, from shoot" "$(ask "box$how" "SELECT count(*), sum(arg8), (SELECT count(*)
+			FROM call c JOIN callstack s USING(stack_id) WHERE s.depth = 1 AND s.function = 'shoot') FROM call")" "40|1060|40"
+	done
 fi
 # Versioned symbols and indirect functions.
 libc=$(ldd ./pie | awk '$1 ~ /^libc\.so/ { print $3 }')

@@ -69,9 +69,11 @@ record_maker() { # NAME [COMMAND...] -- ARGUMENTS
 	pids+=($started)
 	exec 5>"$tmp/in"
 	wait_for grep -q PID "$tmp/$name.out"
-	maker=$(pgrep -n -x maker)
+	maker=$(for pid in $(pgrep -x maker); do # others may test the same
+		[[ $(readlink "/proc/$pid/exe") != *"$tmp/maker" ]] || echo "$pid"
+	done | tail -n 1)
 	pids+=("$maker")
-	start_recorder "$tmp/$name.log" -p "$maker" -o "$tmp/$name.cwc" leaf
+	start_recorder "$tmp/$name.log" -p "$maker" -o "$tmp/$name.cwc" "${target:-leaf}"
 	echo go >&5
 	exec 5>&-
 	wait $recorder_pid
@@ -214,6 +216,106 @@ for how in "before back" "during back" "before over" "during over"; do
 	[ "$how" = "during over" ] && continue
 	expect "processes that moved text, $how" "$(sqlite3 "$tmp/moved.db" "SELECT moved FROM module_source WHERE name = 'maker'")" 1
 	"$analyze" modules "$tmp/moved.cwc" 2>/dev/null | grep -q "/maker \[moved to other pages\]" || fail "modules does not say that text was moved"
+done
+# The same when all of a program's text, or its first pages, were moved before the recording: nothing of it is mapped
+# from the file beside it, but other parts of the file are. Whoever moves it is a library, which calls it, too.
+cat >"$tmp/holder.c" <<'END'
+#include <stdio.h>
+#include <unistd.h>
+void leaf(void);
+void move_text(const char *how, void *inner);
+/* The text goes on for more pages. */
+__asm__(".section .text.zz,\"ax\"\n.fill 20000, 1, 0x90\n.text");
+__attribute__((noipa)) void moved_inner(void) { leaf(); __asm__ volatile(""); }
+__attribute__((noipa)) void moved_outer(void) { moved_inner(); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	char line[8];
+	(void)argc;
+	printf("PID %d\n", getpid());
+	move_text(argv[1], (void *)moved_inner);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 20; i++) {
+		moved_outer();
+		usleep(1000);
+	}
+	return 0;
+}
+END
+cat >"$tmp/libmove.c" <<'END'
+#define _GNU_SOURCE
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
+static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+static char *start, *end;
+__attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
+/* The program is the first. */
+static int first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		start = (char *)((info->dlpi_addr + ph->p_vaddr) & -4096ul);
+		end = (char *)((info->dlpi_addr + ph->p_vaddr + ph->p_memsz + 4095) & -4096ul);
+	}
+	return 1;
+}
+static __attribute__((noipa)) void run_other(char *inner)
+{
+	char line[8];
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		exit(1);
+	for (int i = 0; i < 20; i++) {
+		((void (*)(void (*)(void)))inner)(leaf);
+		usleep(1000);
+	}
+	_exit(0);
+}
+/* Where there is other code then, that is no text that was moved. */
+void move_text(const char *how, void *inner)
+{
+	dl_iterate_phdr(first, NULL);
+	if (!strcmp(how, "head"))
+		end = (char *)(((unsigned long)inner + 0x1000) & -4096ul) + 4096;
+	size_t size = (size_t)(end - start);
+	char *to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(to, start, size);
+	if (!strcmp(how, "other")) {
+		memset(to, 0xcc, size);
+		memcpy(to + ((char *)inner - start), code, sizeof(code));
+	}
+	mprotect(to, size, PROT_READ | PROT_EXEC);
+	if (mremap(to, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) != start)
+		perror("mremap");
+	if (!strcmp(how, "other"))
+		run_other(inner);
+}
+END
+"$cc" -O1 -g -shared -fPIC -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/libmove.so" "$tmp/libmove.c" || fail "cannot compile libmove.so"
+for how in "whole separate-code" "whole noseparate-code" "whole lld" "head separate-code" "head lld" "other separate-code"; do
+	link=-Wl,-z,${how#* }
+	[ "$link" != -Wl,-z,lld ] || link=-fuse-ld=lld
+	[ "$link" != -fuse-ld=lld ] || command -v ld.lld >/dev/null || continue
+	"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls "$link" -Wl,-rpath,"$tmp" -o "$tmp/maker" "$tmp/holder.c" "$tmp/libmove.so" ||
+		fail "cannot compile the holder"
+	target=libmove.so:leaf record_maker moved -- "${how% *}"
+	if [ "${how% *}" = other ]; then
+		expect "other code where text was" "$(stack_of moved)" "leaf file < ? anonymous < run_other file"
+		continue
+	fi
+	expect "text moved, $how" "$(stack_of moved)" "leaf file < moved_inner file < moved_outer file"
+	expect "processes that moved text, $how" "$(sqlite3 "$tmp/moved.db" "SELECT moved FROM module_source WHERE name = 'maker'")" 1
 done
 "$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/maker" "$tmp/maker.c"
 

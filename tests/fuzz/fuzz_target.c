@@ -43,11 +43,11 @@ static void resolve(int fd)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		err[0] = '\0';
-		if (!cw_resolve_symbol(fd, "FILE", names[i], &f, err))
+		if (!cw_resolve_symbol(fd, "FILE", 0, names[i], &f, err))
 			check_place(fd, &f);
 		else if (!err[0] || strlen(err) >= CW_ERR)
 			abort();
-		cw_resolve_each(fd, "FILE", names[i], look, &fd, err);
+		cw_resolve_each(fd, "FILE", 0, names[i], look, &fd, err);
 	}
 }
 
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	resolve(fd);
 	for (unsigned i = 0; i < 8; i++)
-		if (!cw_resolve_offset(fd, "FILE", i * (uint64_t)size / 8, &f, err))
+		if (!cw_resolve_offset(fd, "FILE", 0, i * (uint64_t)size / 8, &f, err))
 			check_place(fd, &f);
 	if (cw_embed_elf(w, 1, fd, UINT64_MAX, &written))
 		abort();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: record/modules.o record/pending.o record/perfmap.o record/moved.o record/modtab.o */
-/* LINK: record/procinfo.o record/kerntext.o */
+/* LINK: record/procinfo.o record/kerntext.o record/missing_text.o */
 /* LINK: record/modopen.o record/proctab.o */
 /* LINK: record/idmap.o record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
@@ -365,9 +365,9 @@ static void test_add_fd(void **state)
 	(void)state;
 	begin();
 	m = cw_modules_new(writer);
-	assert_int_equal(cw_modules_add_fd(m, fd, "/proc/self/exe", &first), 0);
-	assert_int_equal(cw_modules_add_fd(m, fd, "/proc/self/exe", &second), 0);
-	assert_int_equal(cw_modules_add_fd(m, copy, in_dir("prog"), &other), 0);
+	assert_int_equal(cw_modules_add_fd(m, fd, "/proc/self/exe", 0, &first), 0);
+	assert_int_equal(cw_modules_add_fd(m, fd, "/proc/self/exe", 0, &second), 0);
+	assert_int_equal(cw_modules_add_fd(m, copy, in_dir("prog"), 0, &other), 0);
 	close(copy);
 	close(fd);
 	assert_int_equal(first, second);

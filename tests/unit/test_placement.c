@@ -357,7 +357,7 @@ static void check_function(const char *lib, int fd, void *handle, const struct f
 	long result;
 
 	assert_non_null(entry);
-	assert_int_equal(cw_resolve_symbol(fd, lib, name, &fn, err), 0);
+	assert_int_equal(cw_resolve_symbol(fd, lib, 0, name, &fn, err), 0);
 	cw_place_probe(fd, &fn, &(struct cw_placement_wish){.with_return = ret}, &at);
 	if (!(at.flags & CW_PROBE_MOVED)) {
 		assert_int_equal(at.placed, fn.offset);
@@ -442,7 +442,7 @@ static struct cw_placement place_in(const char *options, const char *name)
 	assert_int_equal(pclose(cc), 0);
 	close(fd); /* the linker made a new file */
 	fd = open(path, O_RDONLY);
-	assert_int_equal(cw_resolve_symbol(fd, path, name, &fn, err), 0);
+	assert_int_equal(cw_resolve_symbol(fd, path, 0, name, &fn, err), 0);
 	cw_place_probe(fd, &fn, &(struct cw_placement_wish){0}, &at);
 	close(fd);
 	unlink(path);

@@ -78,7 +78,7 @@ static struct cw_func found(const char *name)
 {
 	struct cw_func fn;
 	char err[CW_ERR];
-	int rc = cw_resolve_symbol(lib_fd, lib, name, &fn, err);
+	int rc = cw_resolve_symbol(lib_fd, lib, 0, name, &fn, err);
 
 	if (rc)
 		fail_msg("%s: %s", name, err);
@@ -90,7 +90,7 @@ static void refused(const char *name, int rc, const char *says)
 	struct cw_func fn;
 	char err[CW_ERR];
 
-	assert_int_equal(cw_resolve_symbol(lib_fd, lib, name, &fn, err), rc);
+	assert_int_equal(cw_resolve_symbol(lib_fd, lib, 0, name, &fn, err), rc);
 	if (!strstr(err, says))
 		fail_msg("%s: \"%s\" does not say \"%s\"", name, err, says);
 	assert_null(strchr(err, '\n'));
@@ -149,9 +149,9 @@ static void test_versions(void **state)
 	/* Without .symtab the versions come from the version section. */
 	snprintf(path, sizeof(path), "%s/stripped.so", test_dir);
 	fd = open(path, O_RDONLY);
-	assert_int_equal(cw_resolve_symbol(fd, path, "versioned@V1", &fn, err), 0);
+	assert_int_equal(cw_resolve_symbol(fd, path, 0, "versioned@V1", &fn, err), 0);
 	assert_int_equal(fn.value, nm("old"));
-	assert_int_equal(cw_resolve_symbol(fd, path, "versioned", &fn, err), 0);
+	assert_int_equal(cw_resolve_symbol(fd, path, 0, "versioned", &fn, err), 0);
 	assert_int_equal(fn.value, nm("new"));
 	close(fd);
 }
@@ -210,7 +210,7 @@ static void test_endless_link(void **state)
 		snprintf(path, sizeof(path), "%s/bare.so", test_dir);
 		fd = open(path, O_RDONLY);
 		alarm(20);
-		assert_int_equal(cw_resolve_symbol(fd, path, "nothing", &fn, err), -ENOENT);
+		assert_int_equal(cw_resolve_symbol(fd, path, 0, "nothing", &fn, err), -ENOENT);
 		alarm(0);
 		close(fd);
 	}
@@ -257,11 +257,11 @@ static void test_offset(void **state)
 	char err[CW_ERR];
 
 	(void)state;
-	assert_int_equal(cw_resolve_offset(lib_fd, lib, fn.offset + 1, &at, err), 0);
+	assert_int_equal(cw_resolve_offset(lib_fd, lib, 0, fn.offset + 1, &at, err), 0);
 	assert_int_equal(at.value, fn.value);
 	assert_int_equal(at.offset, fn.offset);
 	assert_int_equal(at.size, fn.size);
-	assert_int_equal(cw_resolve_offset(lib_fd, lib, 1 << 30, &at, err), -ERANGE);
+	assert_int_equal(cw_resolve_offset(lib_fd, lib, 0, 1 << 30, &at, err), -ERANGE);
 	assert_non_null(strstr(err, "is not code"));
 }
 
@@ -274,7 +274,7 @@ static void refuse_file(const char *name, int want, const char *says)
 	snprintf(path, sizeof(path), "%s/%s", test_dir, name);
 	fd = open(path, O_RDONLY);
 	assert_true(fd >= 0);
-	assert_int_equal(cw_resolve_symbol(fd, path, "plain", &fn, err), want);
+	assert_int_equal(cw_resolve_symbol(fd, path, 0, "plain", &fn, err), want);
 	if (!strstr(err, says))
 		fail_msg("%s: \"%s\" does not say \"%s\"", name, err, says);
 	close(fd);
@@ -360,10 +360,10 @@ static void test_damaged(void **state)
 			bad[at] = (uint8_t)random();
 		}
 		assert_int_equal(write(fd, bad, (size_t)size), size);
-		cw_resolve_symbol(fd, path, "plain", &fn, err);
-		cw_resolve_symbol(fd, path, "versioned@V1", &fn, err);
-		cw_resolve_symbol(fd, path, "ns::nowhere", &fn, err);
-		cw_resolve_offset(fd, path, 0x1100, &fn, err);
+		cw_resolve_symbol(fd, path, 0, "plain", &fn, err);
+		cw_resolve_symbol(fd, path, 0, "versioned@V1", &fn, err);
+		cw_resolve_symbol(fd, path, 0, "ns::nowhere", &fn, err);
+		cw_resolve_offset(fd, path, 0, 0x1100, &fn, err);
 		cw_elf_build_id(fd, id);
 		close(fd);
 	}
