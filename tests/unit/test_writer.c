@@ -149,26 +149,32 @@ static void frames_close_at_1_mib(void **state)
 	bytes_free(&b);
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 static void frames_close_after_100_ms(void **state)
 {
 	struct cw_probe_entry e = entry_at(5, 7, 1);
 	struct cw_writer_stats st;
 	struct cw_writer *w;
-	struct timespec now;
-	uint64_t now_ns;
+	uint64_t before;
 	int fd = memory_file();
 	struct bytes b;
 
 	UNUSED(state);
 	assert_int_equal(cw_writer_new(&w, fd, NULL), 0);
+	before = clock_ns();
 	assert_int_equal(cw_writer_append(w, &e.h), 0);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
-	assert_int_equal(cw_writer_tick(w, now_ns + 90000000), 0);
+	assert_int_equal(cw_writer_tick(w, before + 99000000), 0);
 	usleep(20000);
 	cw_writer_get_stats(w, &st);
 	assert_int_equal(st.frames, 0);
-	assert_int_equal(cw_writer_tick(w, now_ns + 101000000), 0);
+	assert_int_equal(cw_writer_tick(w, clock_ns() + 100000000), 0);
 	for (int i = 0; i < 500 && !st.frames; i++) {
 		usleep(10000);
 		cw_writer_get_stats(w, &st);
