@@ -13,7 +13,11 @@ else
 	modules=$build/browser
 	mkdir -p "$modules"
 	cp "$here/browser/package.json" "$modules/"
-	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] ||
+	exec 7>"$modules/lock"
+	flock 7 # two tests may want them at a time; npm writes its list when all is there
+	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] &&
+		[ -e "$modules/node_modules/.package-lock.json" ] ||
 		timeout 120 npm install --prefix "$modules" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
 		modules='' missing="npm cannot install playwright-core: $(tail -n 1 "$tmp/npm.log")"
+	exec 7>&-
 fi
