@@ -62,19 +62,19 @@ FROM origin;
 SELECT json_quote(text) AS item FROM text_of ORDER BY id;
 SELECT ']},"threads":[' AS text;
 
--- Each thread in steps: what is between two lists, and the list's elements.
-CREATE TEMP TABLE step(n INTEGER PRIMARY KEY, before TEXT, list TEXT);
-INSERT INTO step(before, list) VALUES
-	('"samples":{"stack":[', 'sample stack'), ('],"time":[', 'sample time'), ('],"weight":[', 'sample weight'),
-	('],"weightType":"tracing-ms","length":#sample},"markers":{"name":[', 'marker name'), ('],"startTime":[', 'marker start'),
-	('],"endTime":[', 'marker end'), ('],"phase":[', 'marker phase'), ('],"category":[', 'marker category'), ('],"data":[', 'marker data'),
-	('],"length":#marker},"stackTable":{"frame":[', 'node frame'), ('],"prefix":[', 'node prefix'),
-	('],"length":#node},"frameTable":{"address":[', 'frame -1'), ('],"inlineDepth":[', 'frame 0'), ('],"category":[', 'frame 0'),
-	('],"subcategory":[', 'frame 0'), ('],"func":[', 'frame n'), ('],"nativeSymbol":[', 'frame null'), ('],"innerWindowID":[', 'frame null'),
-	('],"line":[', 'frame line'), ('],"column":[', 'frame null'),
-	('],"length":#frame},"funcTable":{"name":[', 'frame name'), ('],"isJS":[', 'frame false'), ('],"relevantForJS":[', 'frame false'),
-	('],"resource":[', 'frame -1'), ('],"fileName":[', 'frame file'), ('],"lineNumber":[', 'frame null'), ('],"columnNumber":[', 'frame null'),
-	('],"length":#frame},"resourceTable":{"lib":[],"name":[],"host":[],"type":[],"length":0},"nativeSymbols":{"libIndex":[],"address":[],"name":[],"functionSize":[],"length":0}}', NULL);
+-- Each thread in steps: what is between two lists, of which table the list is, and which value of its rows.
+CREATE TEMP TABLE step(n INTEGER PRIMARY KEY, before TEXT, rows TEXT, value TEXT);
+INSERT INTO step(before, rows, value) VALUES
+	('"samples":{"stack":[', 'sample', 'stack'), ('],"time":[', 'sample', 'time'), ('],"weight":[', 'sample', 'weight'),
+	('],"weightType":"tracing-ms","length":#sample},"markers":{"name":[', 'marker', 'name'), ('],"startTime":[', 'marker', 'start'),
+	('],"endTime":[', 'marker', 'end'), ('],"phase":[', 'marker', '1'), ('],"category":[', 'marker', 'category'), ('],"data":[', 'marker', 'data'),
+	('],"length":#marker},"stackTable":{"frame":[', 'node', 'frame'), ('],"prefix":[', 'node', 'prefix'),
+	('],"length":#node},"frameTable":{"address":[', 'frame', '-1'), ('],"inlineDepth":[', 'frame', '0'), ('],"category":[', 'frame', '0'),
+	('],"subcategory":[', 'frame', '0'), ('],"func":[', 'frame', 'n'), ('],"nativeSymbol":[', 'frame', 'null'), ('],"innerWindowID":[', 'frame', 'null'),
+	('],"line":[', 'frame', 'line'), ('],"column":[', 'frame', 'null'),
+	('],"length":#frame},"funcTable":{"name":[', 'frame', 'name'), ('],"isJS":[', 'frame', 'false'), ('],"relevantForJS":[', 'frame', 'false'),
+	('],"resource":[', 'frame', '-1'), ('],"fileName":[', 'frame', 'file'), ('],"lineNumber":[', 'frame', 'null'), ('],"columnNumber":[', 'frame', 'null'),
+	('],"length":#frame},"resourceTable":{"lib":[],"name":[],"host":[],"type":[],"length":0},"nativeSymbols":{"libIndex":[],"address":[],"name":[],"functionSize":[],"length":0}}', NULL, NULL);
 CREATE TEMP TABLE size_of(utid INTEGER PRIMARY KEY, samples INTEGER, markers INTEGER, nodes INTEGER, frames INTEGER);
 INSERT INTO size_of SELECT utid, (SELECT count(*) FROM sample s WHERE s.utid = t.utid), (SELECT count(*) FROM shown_marker m WHERE m.utid = t.utid),
 	(SELECT count(*) FROM node k WHERE k.utid = t.utid), (SELECT count(*) FROM frame_of f WHERE f.utid = t.utid) FROM shown_thread t;
@@ -85,28 +85,26 @@ SELECT t.n, CASE WHEN t.n > 1 THEN ',' ELSE '' END || '{"processType":"default",
 	|| json_quote(coalesce(p.name, '?')) || ',"pid":' || json_quote(CAST(coalesce(p.rec_pid, p.pid) AS TEXT)) || ',"tid":'
 	|| coalesce(a.rec_tid, a.tid) || ',"showMarkersInTimeline":true,' AS text
 FROM shown_thread t JOIN thread a USING(utid) LEFT JOIN process p USING(upid), origin;
-CREATE TEMP VIEW element AS
-SELECT t.n, 'sample stack' AS list, s.rowid AS k, (SELECT max(d.n) FROM node d WHERE d.utid = s.utid AND d.place = s.place) AS v
-FROM shown_thread t JOIN sample s USING(utid)
-UNION ALL SELECT t.n, 'sample time', s.rowid, printf('%.6f', (s.ts - t0) / 1e6) FROM shown_thread t JOIN sample s USING(utid), origin
-UNION ALL SELECT t.n, 'sample weight', s.rowid, printf('%.6f', s.ns / 1e6) FROM shown_thread t JOIN sample s USING(utid)
-UNION ALL SELECT t.n, 'marker name', m.rowid, (SELECT x.id - 1 FROM text_of x WHERE x.text = m.name) FROM shown_thread t JOIN shown_marker m USING(utid)
-UNION ALL SELECT t.n, 'marker start', m.rowid, printf('%.6f', (m.ts - t0) / 1e6) FROM shown_thread t JOIN shown_marker m USING(utid), origin
-UNION ALL SELECT t.n, 'marker end', m.rowid, printf('%.6f', (m.end - t0) / 1e6) FROM shown_thread t JOIN shown_marker m USING(utid), origin
-UNION ALL SELECT t.n, 'marker phase', m.rowid, 1 FROM shown_thread t JOIN shown_marker m USING(utid)
-UNION ALL SELECT t.n, 'marker category', m.rowid, m.category FROM shown_thread t JOIN shown_marker m USING(utid)
-UNION ALL SELECT t.n, 'marker data', m.rowid, m.data FROM shown_thread t JOIN shown_marker m USING(utid)
-UNION ALL SELECT t.n, 'node frame', d.n, d.frame FROM shown_thread t JOIN node d USING(utid)
-UNION ALL SELECT t.n, 'node prefix', d.n, coalesce(d.prefix, 'null') FROM shown_thread t JOIN node d USING(utid)
-UNION ALL SELECT t.n, 'frame ' || c.column1, f.n, CASE c.column1 WHEN 'n' THEN f.n WHEN 'line' THEN coalesce(x.line, 'null')
-	WHEN 'name' THEN (SELECT y.id - 1 FROM text_of y WHERE y.text = x.name)
-	WHEN 'file' THEN coalesce((SELECT y.id - 1 FROM text_of y WHERE y.text = x.file), 'null') ELSE c.column1 END
-FROM shown_thread t JOIN frame_of f USING(utid) JOIN named_frame x USING(frame)
-CROSS JOIN (VALUES('-1'), ('0'), ('n'), ('null'), ('line'), ('name'), ('false'), ('file')) c;
-SELECT CASE WHEN e.k IS NULL THEN CASE WHEN p.n = 1 THEN (SELECT h.text FROM head h WHERE h.n = t.n) ELSE '' END
+-- Rows come in the order of the loops: nothing is sorted or kept, however many there are.
+-- Of the four tables one is searched at a time: the key of the others is NULL.
+SELECT CASE WHEN b.head THEN CASE WHEN p.n = 1 THEN (SELECT h.text FROM head h WHERE h.n = t.n) ELSE '' END
 		|| replace(replace(replace(replace(p.before, '#sample', z.samples), '#marker', z.markers), '#node', z.nodes), '#frame', z.frames) END AS text,
-	e.v AS item
-FROM shown_thread t JOIN size_of z USING(utid) CROSS JOIN step p
-JOIN (SELECT n, list, k, v FROM element UNION ALL SELECT n, NULL, NULL, NULL FROM shown_thread) e ON e.n = t.n AND (e.k IS NULL OR e.list = p.list)
-ORDER BY t.n, p.n, e.k;
+	CASE WHEN s.rowid IS NOT NULL THEN CASE p.value
+			WHEN 'stack' THEN (SELECT y.n FROM node y WHERE y.utid = s.utid AND y.place = s.place ORDER BY y.pos DESC LIMIT 1)
+			WHEN 'time' THEN printf('%.6f', (s.ts - t0) / 1e6) ELSE printf('%.6f', s.ns / 1e6) END
+		WHEN m.rowid IS NOT NULL THEN CASE p.value WHEN 'name' THEN (SELECT y.id - 1 FROM text_of y WHERE y.text = m.name)
+			WHEN 'start' THEN printf('%.6f', (m.ts - t0) / 1e6) WHEN 'end' THEN printf('%.6f', (m.end - t0) / 1e6)
+			WHEN 'category' THEN m.category WHEN 'data' THEN m.data ELSE p.value END
+		WHEN d.n IS NOT NULL THEN CASE p.value WHEN 'frame' THEN d.frame ELSE coalesce(d.prefix, 'null') END
+		WHEN f.n IS NOT NULL THEN CASE p.value WHEN 'n' THEN f.n WHEN 'line' THEN coalesce(x.line, 'null')
+			WHEN 'name' THEN (SELECT y.id - 1 FROM text_of y WHERE y.text = x.name)
+			WHEN 'file' THEN coalesce((SELECT y.id - 1 FROM text_of y WHERE y.text = x.file), 'null') ELSE p.value END
+	END AS item
+FROM origin CROSS JOIN shown_thread t CROSS JOIN size_of z USING(utid) CROSS JOIN step p CROSS JOIN (SELECT 1 AS head UNION ALL SELECT 0) b
+LEFT JOIN sample s ON s.utid = CASE WHEN NOT b.head AND p.rows = 'sample' THEN t.utid END
+LEFT JOIN shown_marker m ON m.utid = CASE WHEN NOT b.head AND p.rows = 'marker' THEN t.utid END
+LEFT JOIN node d ON d.utid = CASE WHEN NOT b.head AND p.rows = 'node' THEN t.utid END
+LEFT JOIN frame_of f ON f.utid = CASE WHEN NOT b.head AND p.rows = 'frame' THEN t.utid END
+LEFT JOIN named_frame x ON x.frame = f.frame
+ORDER BY t.n, p.n, b.head DESC, s.ts, s.rowid, m.rowid, d.n, f.n;
 SELECT ']}' AS text;

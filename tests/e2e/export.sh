@@ -62,6 +62,28 @@ for format in chrome speedscope folded csv dot firefox; do
 	export_as pool $format --function nothing_like_that
 done
 
+# Names that no program should have are whole in what has a way to say any name, and harmless everywhere.
+cp "$tmp/pool.db" "$tmp/evil.db"
+sqlite3 -batch -bail "$tmp/evil.db" <"$here/e2e/hostile.sql" || fail "hostile.sql"
+for format in chrome otlp firefox speedscope folded csv dot; do
+	export_as evil $format
+	tr -d '\n' <"$tmp/evil.$format" | LC_ALL=C grep -qaP '[\x00-\x1f\x7f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' &&
+		fail "evil: $format has characters that command a terminal or reorder what is read"
+	case $format in
+	chrome | firefox) what='function FROM probe JOIN slice USING(probe_id)' ;;
+	otlp) what='source FROM hop UNION SELECT target FROM hop' ;;
+	speedscope) what='name FROM thread WHERE traced' ;;
+	*) continue ;;
+	esac
+	expect "evil: names that $format has not" "$(sqlite3 -batch "$tmp/evil.db" "WITH said AS MATERIALIZED (
+			SELECT DISTINCT atom AS text FROM json_tree(CAST(readfile('$tmp/evil.$format') AS TEXT)) WHERE type = 'text'),
+		names(name) AS MATERIALIZED (SELECT DISTINCT $what)
+		SELECT count(*) FROM names WHERE NOT EXISTS (SELECT 1 FROM said WHERE instr(text, name))")" 0
+done
+expect "evil: lines of folded that are no stack with a weight" "$(grep -vcE '^[^;]+(;[^;]+)+ [0-9]+$' "$tmp/evil.folded")" 0
+sqlite3 "$tmp/csv.db" ".import --csv '$tmp/evil.csv' rows" 2>"$tmp/err" || fail "evil: CSV: $(cat "$tmp/err")"
+expect "evil: rows of CSV" "$(sqlite3 "$tmp/csv.db" 'SELECT count(*) FROM rows')" "$(query evil 'SELECT count(*) FROM hop')"
+
 # The file is there whole or not at all, and what was there stays.
 echo before >"$tmp/kept"
 "$analyze" export "$tmp/pool.db" --format chrome -o /dev/full 2>"$tmp/err" && fail "a full device is no failure"
@@ -93,7 +115,7 @@ for name in "${names[@]}"; do
 	done
 done
 if [ -z "$missing" ]; then
-	node "$here/exports/tools.mjs" "$tools" "$tmp" "${names[@]}" >"$tmp/tools.out" 2>&1 || fail "tools: $(cat "$tmp/tools.out")"
+	node "$here/exports/tools.mjs" "$tools" "$tmp" "${names[@]}" evil >"$tmp/tools.out" 2>&1 || fail "tools: $(cat "$tmp/tools.out")"
 	note "$(tail -n 1 "$tmp/tools.out")"
 fi
 # Speedscope itself, in a browser, shows the thread that was blocked most, and for how long.
