@@ -83,6 +83,12 @@ static void count_call(struct cw_drain *d, uint32_t probe, uint32_t tid, bool re
 		d->enough = true;
 }
 
+static void want_kept(struct cw_drain *d, uint64_t ts)
+{
+	d->kept = WANTED;
+	cw_flight_want(d->s.segments->flight, ts);
+}
+
 static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 {
 	const struct cw_probe_entry *entry;
@@ -113,7 +119,7 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 		ret = (const void *)rec;
 		count_call(d, ret->probe_id, ret->tid, true);
 		if (d->slow && cw_slowcalls_return(d->slow, ret) && rec->ts >= d->not_before)
-			d->kept = WANTED;
+			want_kept(d, rec->ts);
 		break;
 	}
 }
@@ -354,7 +360,7 @@ static void ask_for_kept(struct cw_drain *d)
 	uint64_t n;
 
 	if (read(d->s.user_fd, &n, sizeof(n)) == sizeof(n))
-		d->kept = WANTED;
+		want_kept(d, cw_clock_ns(CLOCK_MONOTONIC));
 }
 
 int cw_drain_run(struct cw_drain *d, char *err)
@@ -390,6 +396,8 @@ int cw_drain_run(struct cw_drain *d, char *err)
 		else if (!reason && d->s.duration_ns && now - d->start >= d->s.duration_ns)
 			reason = CW_END_DURATION;
 	}
+	if (d->s.segments->flight) /* what comes now takes its time, too */
+		cw_flight_want(d->s.segments->flight, now);
 	return reason;
 }
 

@@ -25,6 +25,7 @@ struct piece {
 
 struct cw_flight {
 	uint64_t span, max_bytes;
+	uint64_t wanted;      /* the span that ends then is not forgotten; 0: nobody asked */
 	struct piece *pieces; /* the oldest first */
 	size_t n;
 };
@@ -73,10 +74,18 @@ static uint64_t bytes_kept(const struct cw_flight *f)
 
 static void forget_old(struct cw_flight *f, uint64_t now)
 {
+	if (f->wanted && f->wanted < now)
+		now = f->wanted;
 	while (f->n > 1 && (f->pieces[0].to + f->span < now || bytes_kept(f) > f->max_bytes)) {
 		close(f->pieces[0].fd);
 		memmove(f->pieces, f->pieces + 1, --f->n * sizeof(*f->pieces));
 	}
+}
+
+void cw_flight_want(struct cw_flight *f, uint64_t ts)
+{
+	if (!f->wanted)
+		f->wanted = ts;
 }
 
 int cw_flight_keep(struct cw_flight *f, int fd, uint32_t number, uint64_t from_ns, uint64_t to_ns)
@@ -145,5 +154,6 @@ int cw_flight_write(struct cw_flight *f, char *(*path)(void *arg, uint32_t numbe
 		p->written = true;
 		n++;
 	}
+	f->wanted = 0;
 	return n;
 }

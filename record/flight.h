@@ -23,6 +23,12 @@ uint64_t cw_flight_piece_ns(const struct cw_flight *f);
 int cw_flight_open(void);
 
 /*
+ * Somebody wants the span that ends at ts (ns): it is not forgotten until it is written, though the
+ * piece that holds its end takes a while to be finished. Of several the first counts.
+ */
+void cw_flight_want(struct cw_flight *f, uint64_t ts);
+
+/*
  * A piece is finished: its descriptor, which is f's now, its number and its time. What is older
  * than the span before its end, or too much, is forgotten. Returns 0 or -ENOMEM.
  */
