@@ -48,8 +48,11 @@ expect "stop: exit status of the recorder" $? 0
 forget $recorder_pid
 adds_up stop
 at_least "stop: calls of the target while the recorder stood still" $during 1000
-at_least "stop: calls lost with a ring of 1M" "$lost" 1
-expect "stop: the loss begins after calls that were received" \
+# A ring of 1M holds less than 20,000 of them; a target that waits for a CPU may not make so many.
+enough=$((during >= 20000))
+[ $enough = 1 ] || loosened "stop: too few calls for a loss"
+at_least "stop: calls lost with a ring of 1M" "$lost" $enough
+[ "$lost" = 0 ] || expect "stop: the loss begins after calls that were received" \
 	"$(query stop "SELECT min(ts) > (SELECT min(ts) FROM slice) FROM loss WHERE kind = 'probe_entry'")" 1
 
 # ---- nobody reads the pipe, or slowly -----------------------------------------------------------------
@@ -94,6 +97,29 @@ expect "slow pipe: exit status of the recorder" $? 0
 wait $reader
 forget $recorder
 adds_up slow
+
+# ---- the disk is full ----------------------------------------------------------------------------------
+mkdir "$tmp/small"
+target 120000 10
+unshare -m bash -c 'mount -t tmpfs -o size=400k none "$0" && "${@:2}" -o "$0/full.cwc" 2>"$1.log"
+	status=$?
+	cp "$0/full.cwc" "$1.cwc"
+	exit $status' "$tmp/small" "$tmp/full" "$record" -p $target --stack none calm hot &
+recorder=$!
+pids+=($recorder)
+: >"$tmp/go"
+wait $recorder
+expect "full disk: exit status of the recorder" $? 1
+forget $recorder
+before=$(count_of 1)
+grep -qi 'no space' "$tmp/full.log" || fail "full disk: $(cat "$tmp/full.log")"
+sleep 0.2
+at_least "full disk: calls of the target behind it" $(($(count_of 1) - before)) 1000
+kill -TERM $target || fail "full disk: the target ended with its recorder"
+ends "full disk" 10
+import full --no-symbols
+at_least "full disk: calls in what was written" "$(query full "SELECT count(*) FROM slice")" 1000
+grep -q 'lost\|cut\|ends' "$tmp/full.import" || fail "full disk: import does not say that the file ends early: $(cat "$tmp/full.import")"
 
 # ---- the program's file is replaced while it runs ------------------------------------------------------
 # In place the kernel refuses it; under its name another program, whose functions are elsewhere, comes.

@@ -22,6 +22,7 @@ expect "why it ended" "$("$analyze" sql "$tmp/one.cwc" --format csv "SELECT reas
 timeout 100 "$record" -p $target --max-size 700K --rotate 3 -o "$tmp/many.cwc" "${hops[@]}" >"$tmp/log" 2>&1 ||
 	fail "--rotate: $(tail -n 1 "$tmp/log")"
 expect "files" "$(cd "$tmp" && echo many.*)" "many.0001.cwc many.0002.cwc many.0003.cwc"
+expect "who may read them" "$(stat -c %a "$tmp"/many.*.cwc | sort -u)" 600
 total=$(sed -n 's/.*: \([0-9]*\) events (.*/\1/p' "$tmp/log")
 said_lost "$tmp/log" && fail "$lost"
 sum=0

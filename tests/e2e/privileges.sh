@@ -19,7 +19,17 @@ for text in 'loading BPF programs  *NO' 'CAP_BPF and CAP_PERFMON' CAP_SYS_PTRACE
 	'^Recording is not possible here.$'; do
 	grep -q -- "$text" "$tmp/check" || fail "--check without capabilities says nothing of '$text'"
 done
+# What is not there says what would change that: a capability, a sysctl, a later kernel.
+expect "features that powers would give, without their names" "$(awk '/^[^ ].* (yes|NO)$/ { if (no && !named) print no
+		no = / NO$/ ? $0 : ""; named = 0 }
+	/^ / && /CAP_[A-Z]|kernel\.[a-z_]+|from [0-9.]+ on|without loading BPF programs/ { named = 1 }
+	END { if (no && !named) print no }' "$tmp/check")" ""
 at_most "columns of the table" "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$tmp/check")" 100
+
+echo 64 >"$tmp/depth"
+unshare -m bash -c 'mount --bind "$1" /proc/sys/kernel/perf_event_max_stack && "$2" --check' - "$tmp/depth" "$record" >"$tmp/check" 2>&1
+[[ $(grep -A 1 'deep kernel stacks  *NO' "$tmp/check") == *'after 64 frames: sysctl kernel.perf_event_max_stack=127' ]] ||
+	fail "--check where stacks are not deep: $(cat "$tmp/check")"
 
 # While it records: the capabilities left, of all its threads.
 record_pid kept tagged --count 2000 -- "${pool_hops[@]}" write_result &
