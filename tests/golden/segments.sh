@@ -71,7 +71,10 @@ ended() { grep '"type":"c' | LC_ALL=C sort; }
 [ -s "$dir/err" ] && complain "follow of segments says: $(cat "$dir/err")"
 mkdir "$dir/grows"
 cp "$dir"/s/a.000[145].cwc "$dir/grows"
-{ head -c 6000 "$dir/s/a.0002.cwc"; sleep 1; cp "$dir/s/a.0003.cwc" "$dir/grows"; tail -c +6001 "$dir/s/a.0002.cwc"; } >"$dir/grows/a.0002.cwc" &
+exec 8>"$dir/grows/a.0002.cwc" # it is there, and open for writing, before anybody follows
+head -c 6000 "$dir/s/a.0002.cwc" >&8
+{ sleep 1; cp "$dir/s/a.0003.cwc" "$dir/grows"; tail -c +6001 "$dir/s/a.0002.cwc" >&8; } &
+exec 8>&-
 "$analyze" follow "$dir/grows/a.0001.cwc" --format jsonl 2>"$dir/err" | ended | cmp - "$dir/whole.ended" || complain "follow of a segment that grows: $(cat "$dir/err")"
 wait
 rm "$dir/grows/a.0003.cwc"
