@@ -129,7 +129,11 @@ CW.about = function (ns) {
 	return (Math.abs(v) >= 100 || div === 1 ? v.toFixed(0) : Math.abs(v) >= 10 ? v.toFixed(1) : v.toFixed(2)) + ' ' + unit;
 };
 CW.num = n => (n === null || n === undefined ? '–' : Number(n).toLocaleString('en-US'));
-CW.pct = x => (x === null || !isFinite(x) ? '–' : (100 * x).toFixed(x > 0 && x < 0.0995 ? 1 : 0) + ' %');
+/* What is there is never 0 %. */
+CW.pct = function (x) {
+	if (x === null || !isFinite(x)) return '–';
+	return x > 0 && x < 0.0005 ? '< 0.1 %' : (100 * x).toFixed(x > 0 && x < 0.0995 ? 1 : 0) + ' %';
+};
 CW.rate = x => (x >= 100 ? CW.num(Math.round(x)) : x.toFixed(1));
 CW.wall = function (ns) {
 	const c = CW.rows('clock')[0];

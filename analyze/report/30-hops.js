@@ -115,6 +115,13 @@ CW.hops.latency = function (plan) {
 	);
 };
 
+/* Round values from 0 to most for an axis that has room for four. */
+CW.hops.ticks = function (most) {
+	const power = 10 ** Math.floor(Math.log10(most / 3)),
+		step = Math.max(1, power * [1, 2, 5, 10].find(m => m * power >= most / 3));
+	return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+};
+
 /*
  * Steps of a value over the recording; what it was at most in each of 240 slots. A rate is over twelve of them, as few
  * tasks are completed in one.
@@ -159,6 +166,7 @@ CW.hops.overTime = function (plan) {
 					role: 'img',
 					'aria-label': `${l.title}: at most ${Math.round(most)}`,
 				},
+				CW.hops.ticks(most).map(t => svg('line', { x1: 0, x2: width, y1: y(t), y2: y(t), class: 'grid' })),
 				svg('path', { d: d + `L${width} ${height}Z`, class: 'c-' + l.cls, opacity: 0.75 })
 			);
 			CW.tip(el, () => '');
@@ -172,13 +180,18 @@ CW.hops.overTime = function (plan) {
 				'div',
 				{ class: 'over-time' },
 				h('div', { class: 'soft' }, `${l.title}, at most ${CW.num(Math.round(most))}`),
+				h(
+					'div',
+					{ class: 'y-ticks', style: { height: height + 'px' } },
+					CW.hops.ticks(most).map(t => h('span', { style: { top: y(t) + 'px' } }, CW.num(t)))
+				),
 				h('div', { class: 'plot' }, el)
 			);
 		})
 		.concat(
 			h(
 				'div',
-				{ class: 'hist-axis' },
+				{ class: 'hist-axis over-axis' },
 				h('span', null, 'start of the recording'),
 				[0.25, 0.5, 0.75].map(x => h('span', null, CW.about(x * end))),
 				h('span', null, CW.about(end))

@@ -180,7 +180,7 @@ CW.tab({
 							n: true,
 							cell: t => [
 								CW.about(t[k]),
-								h('div', { class: 'soft' }, CW.pct(t[k] === null ? null : t[k] / lived(t))),
+								t[k] / lived(t) >= 0.0005 ? h('div', { class: 'soft' }, CW.pct(t[k] / lived(t))) : null,
 							],
 							sort: t => t[k],
 						})),

@@ -142,7 +142,18 @@ check('figures of every view', await page.evaluate(() => {
 	const by = (...keys) => (a, b) => keys.map(k => a[k] - b[k]).find(x => x) ?? 0, rows = (name, key) => CW.rows(name).slice().sort(key);
 	const sum = (all, key) => all.reduce((s, r) => s + r[key], 0), awake = r => !['run queue', 'preempted'].includes(r.class);
 	const parts = plan => ['queue', 'work'].map(p => CW.rows('latency').find(l => l.plan_hop === plan && l.part === p));
+	const top = (name, key) => [...CW.group(rows(name, by(key)), r => r[key])].flatMap(([id, all]) =>
+		all.sort((a, b) => b.ns - a.ns).slice(0, 3).map(r => [id, r.class, r.reason, r.count, r.ns]));
+	const scope = o => o.plan_hop !== null ? `hop ${o.plan_hop}` : o.probe !== null ? `call ${o.probe}` : 'all';
+	const grouped = (name, key) => [...CW.group(rows(name, by(key)), r => r[key])];
 	return {
+		percentiles: CW.rows('plan').flatMap(p => parts(p.plan_hop).filter(l => l?.n).map(l => [p.plan_hop, l.part, l.n, l.p50, l.p95, l.p99])),
+		over_time: grouped('queue', 'plan_hop').map(([p, all]) => [p, Math.max(...all.map(q => q.pending)), Math.max(...all.map(q => q.active)), sum(all, 'done')]),
+		hop_reasons: top('hop_reason', 'plan_hop'),
+		call_reasons: top('function_reason', 'probe_id'),
+		blocked_in: Object.fromEntries([...CW.group(CW.rows('offcpu').filter(o => o.stack !== null), scope)].map(([s, all]) =>
+			[s, sum(all, 'ns')]).sort((a, b) => a[0] < b[0] ? -1 : 1)),
+		returns: grouped('return', 'probe').map(([p, all]) => [p, sum(all, 'n'), Math.max(...all.map(r => r.n))]),
 		functions: rows('function', by('probe')).map(f => [f.probe, f.calls, f.sum, f.max]),
 		threads: rows('thread', by('utid')).filter(t => t.traced && t.running_ns !== null).map(t => [t.utid, t.running_ns, t.blocked_ns, t.runq_ns, t.preempted_ns]),
 		reasons: rows('wait_reason', (a, b) => b.ns - a.ns).slice(0, 5).map(r => [r.class, r.reason, r.count, r.ns]),
@@ -156,6 +167,11 @@ check('figures of every view', await page.evaluate(() => {
 		evidence: sum(CW.rows('evidence').filter(e => e.evidence === 'exact'), 'n'),
 	};
 }), truth.figures);
+check('bars of histograms count the times that they stand for', await page.evaluate(samples => samples.flatMap(([plan, part, times]) => {
+	const bars = CW.rows('histogram').filter(r => r.plan_hop === plan && r.part === part).sort((a, b) => a.lo - b.lo);
+	return bars.filter((b, i) => times.filter(t => t >= b.lo && t < (bars[i + 1]?.lo ?? 1.2 * b.lo + 1)).length !== b.n)
+		.map(b => `${b.n} of hop ${plan}, ${part} from ${b.lo}`).concat(bars.reduce((s, b) => s + b.n, 0) === times.length ? [] : [`hop ${plan}, ${part}`]);
+}), truth.samples), []);
 check('the parts of an average chain add up to it', await page.evaluate(() => {
 	const t = CW.rows('total')[0];
 	return t?.n ? CW.rows('composition').reduce((s, c) => s + c.queue + c.work, 0) - t.sum : 0;
@@ -380,7 +396,14 @@ for (const tab of tabs.filter(t => t === 'tab-blocking' || t === 'tab-functions'
 	}
 	if (tab === 'tab-blocking')
 		for (const v of await page.$$eval('#scope option', all => all.map(o => o.value)))
+		{
 			await page.selectOption('#scope', v);
+			await settle();
+			const ns = truth.figures.blocked_in[v || 'all'];
+			check(`the flame graph of ${v || 'all'} is as wide as SQL says`,
+				await page.evaluate(() => document.querySelector('#flame > div')?.getAttribute('aria-label') ?? null),
+				ns === undefined ? null : await page.evaluate(x => `all, ${CW.ns(x)}`, ns));
+		}
 }
 
 // Names of targets are text, whatever they are.

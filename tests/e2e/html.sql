@@ -58,9 +58,36 @@ part AS (SELECT chain_id, class, row_number() OVER (PARTITION BY chain_id ORDER 
 waits AS MATERIALIZED (SELECT w.* FROM wait_part w JOIN thread t USING(utid) WHERE t.traced),
 reasons AS (SELECT class, reason, count(*) AS n, sum(ns) AS ns FROM waits GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 5),
 wakers AS (SELECT other_utid, sum(ns) AS ns FROM waits WHERE class NOT IN ('run queue', 'preempted') AND other_utid IS NOT NULL
-	GROUP BY 1 ORDER BY 2 DESC LIMIT 5)
+	GROUP BY 1 ORDER BY 2 DESC LIMIT 5),
+-- Times of each hop in their order.
+sample AS (SELECT plan_hop, part, ns, row_number() OVER (PARTITION BY plan_hop, part ORDER BY ns) AS place,
+		count(*) OVER (PARTITION BY plan_hop, part) AS n
+	FROM (SELECT plan_hop, 'queue' AS part, queue_ns AS ns FROM hop UNION ALL SELECT plan_hop, 'work', work_ns FROM hop WHERE work_ns IS NOT NULL)),
+returned AS (SELECT probe_id, count(*) AS n, row_number() OVER (PARTITION BY probe_id ORDER BY count(*) DESC) AS place
+	FROM slice GROUP BY probe_id, ret, no_return),
+hop_reasons AS (SELECT plan_hop, class, reason, count, ns, row_number() OVER (PARTITION BY plan_hop ORDER BY ns DESC) AS place
+	FROM hop_reason),
+call_reasons AS (SELECT probe_id, class, reason, count, ns, row_number() OVER (PARTITION BY probe_id ORDER BY ns DESC) AS place
+	FROM function_reason)
 SELECT json_object(
+	'samples', (SELECT json_group_array(json_array(plan_hop, part, json(times))) FROM (
+		SELECT plan_hop, part, json_group_array(ns) AS times FROM (SELECT * FROM sample ORDER BY 1, 2, ns) GROUP BY 1, 2)),
 	'figures', json_object(
+		'percentiles', (SELECT json_group_array(json_array(plan_hop, part, n, p50, p95, p99)) FROM (SELECT plan_hop, part, n,
+			max(ns) FILTER (WHERE place = (n * 50 + 99) / 100) AS p50,
+			CASE WHEN n >= 20 THEN max(ns) FILTER (WHERE place = (n * 95 + 99) / 100) END AS p95,
+			CASE WHEN n >= 100 THEN max(ns) FILTER (WHERE place = (n * 99 + 99) / 100) END AS p99 FROM sample GROUP BY 1, 2 ORDER BY 1, 2)),
+		'over_time', (SELECT json_group_array(json_array(plan_hop, peak_pending, peak_active, completed)) FROM (
+			SELECT * FROM queue_diagnostics WHERE interval IS NULL ORDER BY plan_hop)),
+		'hop_reasons', (SELECT json_group_array(json_array(plan_hop, class, reason, count, ns)) FROM (
+			SELECT * FROM hop_reasons WHERE place <= 3 ORDER BY plan_hop, place)),
+		'call_reasons', (SELECT json_group_array(json_array(probe_id, class, reason, count, ns)) FROM (
+			SELECT * FROM call_reasons WHERE place <= 3 ORDER BY probe_id, place)),
+		'blocked_in', (SELECT json_group_object(scope, ns) FROM (
+			SELECT coalesce('hop ' || plan_hop, 'call ' || probe_id, 'all') AS scope, sum(ns) AS ns
+			FROM offcpu_stack WHERE stack_id IS NOT NULL GROUP BY 1 ORDER BY 1)),
+		'returns', (SELECT json_group_array(json_array(probe_id, n, most)) FROM (
+			SELECT probe_id, sum(n) AS n, max(n) AS most FROM returned WHERE place <= 20 GROUP BY 1 ORDER BY 1)),
 		'functions', (SELECT json_group_array(json_array(probe_id, n, ns, most)) FROM (
 			SELECT probe_id, count(*) AS n, sum(dur) AS ns, max(dur) AS most FROM slice GROUP BY 1 ORDER BY 1)),
 		'threads', (SELECT json_group_array(json_array(utid, running_ns, blocked_ns, runq_ns, preempted_ns)) FROM (
