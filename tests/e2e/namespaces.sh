@@ -40,6 +40,7 @@ start() { # SCRIPT ARGUMENTS...: sets $global, the target's pid here
 	wait_for pgrep -x "$program" >/dev/null
 	global=$(pgrep -x "$program")
 	pids+=("$global")
+	inodes=$(stat -Lc %i "/proc/$global/ns/pid" "/proc/$global/ns/mnt" | paste -s -d ' ')
 	# Seen from a chroot, paths of other mount namespaces begin where those do.
 	seen=/mnt/$program
 	[ / -ef /proc/1/root/ ] || seen=$(sed -n 's,^[^/]*\(/.*mnt/'"$program"'\)$,\1,p' "/proc/$global/maps" | head -n 1)
@@ -62,6 +63,8 @@ check() { # NAME PIDS: all hops, names, and the target's pids for the kernel, th
 	at_least "$name: frames of main" "$(query "$name" "SELECT count(*) FROM callstack WHERE function = 'main'")" 1
 	at_least "$name: functions of the C library" \
 		"$(query "$name" "SELECT count(DISTINCT function) FROM callstack WHERE module LIKE 'libc.so%'")" 1
+	expect "$name: inodes of its PID and mount namespaces" \
+		"$(query "$name" "SELECT DISTINCT pid_ns || ' ' || mnt_ns FROM process WHERE exe = '$seen'")" "$inodes"
 	[ "$depth" = 1 ] || return # else even the outermost recorder does not know the kernel's ids
 	expect "$name: pids" "$(query "$name" "SELECT pid || ' ' || rec_pid || ' ' || ns_pid FROM process WHERE exe = '$seen'")" "$2"
 	at_least "$name: threads with their own ids" \

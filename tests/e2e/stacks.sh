@@ -64,6 +64,11 @@ ways short stack_test_nofp --stack dwarf=2048
 expect "2 KiB: the deep path" "$(compared short "SELECT begins_right, complete, truncated, problem FROM compared
 	WHERE path = 'deep'")" "1|0|1|the saved part of the stack ends"
 expect "2 KiB: stacks that are not right and do not say so" "$(compared short "$wrong complete AND NOT right")" ""
+# More frames than the kernel gives: as far as those go, and said so.
+record_exec over stack_test --recursion 300 -- --attribution stack_leaf
+import over
+expect "300 calls deep, by frame pointers" "$(compared over "SELECT begins_right, complete, truncated, problem FROM compared
+	WHERE path = 'deep'")" "1|0|1|limit of frames"
 # By frame pointers: right, or not called complete.
 ways fp stack_test
 expect "frame pointers: paths that are not complete or not as the program knows them" \
