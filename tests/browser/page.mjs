@@ -158,6 +158,7 @@ check('figures of every view', await page.evaluate(() => {
 		threads: rows('thread', by('utid')).filter(t => t.traced && t.running_ns !== null).map(t => [t.utid, t.running_ns, t.blocked_ns, t.runq_ns, t.preempted_ns]),
 		reasons: rows('wait_reason', (a, b) => b.ns - a.ns).slice(0, 5).map(r => [r.class, r.reason, r.count, r.ns]),
 		wakers: [...CW.group(CW.rows('other').filter(awake), r => r.utid)].map(([utid, all]) => [utid, sum(all, 'ns')]).sort((a, b) => b[1] - a[1]).slice(0, 5),
+		ran: [...CW.group(CW.rows('other').filter(r => !awake(r)), r => r.utid)].map(([utid, all]) => [utid, sum(all, 'ns')]).sort((a, b) => b[1] - a[1]).slice(0, 5),
 		blocked: sum(CW.rows('offcpu').filter(o => o.plan_hop === null && o.probe === null && o.stack !== null), 'ns'),
 		latency: CW.rows('plan').map(p => p.plan_hop).filter(p => parts(p)[0]?.n).map(p => [p, parts(p)[0].n, parts(p)[0].avg, parts(p)[0].max, parts(p)[1]?.avg ?? null, parts(p)[1]?.max ?? null]),
 		pools: rows('diagnosis', by('plan_hop')).map(d => [d.plan_hop, d.submitted, d.completed, d.peak_pending, d.peak_active, d.worker_count]),
@@ -180,7 +181,7 @@ const overview = await page.innerText('#main');
 if (truth.chain)
 	check('chains without an end are said', [/with no end recorded/.test(overview), /Of \d+ chains? no end is recorded/.test(overview)],
 		Array(2).fill(truth.total.n < truth.chains));
-check('the overview says where, with which command, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
+check('the overview says where, when, with which command, what has no names, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
 	truth.figures.lost ? 'Records are missing' : 'Nothing was lost'].filter(text => !overview.includes(text)), []);
 check('the slowest are linked, the slowest first', await page.$$eval('#main td a', all => all[0]?.getAttribute('href')),
 	truth.chain ? `#/chains/${truth.chain.id}` : `#/functions/${truth.call.id}`);
@@ -293,7 +294,21 @@ if (truth.chain) {
 	await page.keyboard.up('Control');
 	await settle();
 	check('the wheel with Ctrl zooms in', (await span()) < whole, true);
-	const lo = await page.evaluate(() => CW.waterfall.current.view.lo);
+	const from = () => page.evaluate(() => CW.waterfall.current.view.lo);
+	for (const [dx, key] of [[90, null], [0, 'Shift']]) {
+		const at = await from();
+		if (key)
+			await page.keyboard.down(key);
+		await page.mouse.wheel(dx, dx ? 0 : 90);
+		if (key)
+			await page.keyboard.up(key);
+		await settle();
+		check(`two fingers, or the wheel with Shift, move on (${key})`, (await from()) > at, true);
+	}
+	await page.locator('rect[data-kind=queue]').first().hover({ force: true });
+	check('pointing at a bar tells what it is', /queue/.test(await page.innerText('#tip')), true);
+	await page.mouse.move(box.x + box.width / 2, box.y + 60);
+	const lo = await from();
 	await page.mouse.down();
 	await page.mouse.move(box.x + box.width / 2 - 150, box.y + 60, { steps: 4 });
 	await page.mouse.up();
@@ -336,7 +351,7 @@ if (truth.chain) {
 	await page.fill('#filter-least', String(truth.total.p50 / 1e6));
 	check('a least duration', Number(await count()), truth.chain.above_p50);
 	await page.fill('#filter-least', '');
-	for (const [id, [value, wanted]] of Object.entries(truth.chain.filters)) {
+	for (const [id, [value, wanted]] of Object.entries(truth.chain.filters).filter(f => f[1])) {
 		await page.selectOption(`#filter-${id}`, await page.evaluate(v => typeof v === 'string' ? CW.visible(v) : String(v), value));
 		check(`chains of this ${id}`, Number(await count()), wanted);
 		await page.selectOption(`#filter-${id}`, '');

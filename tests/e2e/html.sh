@@ -80,5 +80,17 @@ browser complex persist_result 'futex wait' commit_storage
 browser evil
 look complex evil
 "$analyze" report "$tmp/pool.db" --format html --min-total-ms 1e6 -o "$tmp/none.html" || fail "no chain at all: report"
+# Filters choose the same chains as those of the other formats.
+for filter in '--min-total-ms 150' '--min-queue-ms 100 --max-events 7' '--function write_result --from 0.3 --to 0.6'; do
+	[ -n "$modules" ] || continue
+	# shellcheck disable=SC2086 # options and their values
+	"$analyze" report "$tmp/pool.db" --format html $filter -o "$tmp/some.html" 2>"$tmp/some.err" || fail "$filter: report"
+	# shellcheck disable=SC2086
+	expect "$filter: chains of the page" "$(node -e "const page = require('fs').readFileSync('$tmp/some.html', 'utf8'),
+		data = JSON.parse(require('zlib').inflateRawSync(Buffer.from(/id=\"data\"[^>]*>([^<]*)</.exec(page)[1], 'base64')));
+		console.log(data.selection.selected[0] + ' ' + data.chain.chain.sort((a, b) => a - b).join())")" \
+		"$("$analyze" report "$tmp/pool.db" --format jsonl $filter 2>/dev/null | sed -n 's/.*"type":"chain".*"chain_id":\([0-9]*\).*/\1/p' |
+			sort -n | awk '{ all = all (NR > 1 ? "," : "") $1 } END { print NR " " all }')"
+done
 [ $failures = 0 ] && [ -n "$missing" ] && skip "only the files were checked: $missing"
 finish

@@ -59,6 +59,8 @@ waits AS MATERIALIZED (SELECT w.* FROM wait_part w JOIN thread t USING(utid) WHE
 reasons AS (SELECT class, reason, count(*) AS n, sum(ns) AS ns FROM waits GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 5),
 wakers AS (SELECT other_utid, sum(ns) AS ns FROM waits WHERE class NOT IN ('run queue', 'preempted') AND other_utid IS NOT NULL
 	GROUP BY 1 ORDER BY 2 DESC LIMIT 5),
+ran AS (SELECT other_utid, sum(ns) AS ns FROM waits WHERE class IN ('run queue', 'preempted') AND other_utid IS NOT NULL
+	GROUP BY 1 ORDER BY 2 DESC LIMIT 5),
 -- Times of each hop in their order.
 sample AS (SELECT plan_hop, part, ns, row_number() OVER (PARTITION BY plan_hop, part ORDER BY ns) AS place,
 		count(*) OVER (PARTITION BY plan_hop, part) AS n
@@ -94,6 +96,7 @@ SELECT json_object(
 			SELECT x.* FROM thread_time x JOIN thread t USING(utid) WHERE t.traced ORDER BY utid)),
 		'reasons', (SELECT json_group_array(json_array(class, reason, n, ns)) FROM reasons),
 		'wakers', (SELECT json_group_array(json_array(other_utid, ns)) FROM wakers),
+		'ran', (SELECT json_group_array(json_array(other_utid, ns)) FROM ran),
 		'blocked', (SELECT sum(dur) FROM blocked_reason b JOIN thread t USING(utid) WHERE t.traced AND b.user_stack_id IS NOT NULL),
 		'latency', (SELECT json_group_array(json_array(plan_hop, n, q, qmost, w, wmost)) FROM (
 			SELECT plan_hop, count(*) AS n, CAST(round(avg(queue_ns)) AS INTEGER) AS q, max(queue_ns) AS qmost,
@@ -106,7 +109,11 @@ SELECT json_object(
 		'anomalies', (SELECT count(*) FROM anomaly),
 		'lost', (SELECT coalesce(sum(count), 0) FROM loss),
 		'evidence', (SELECT count(*) FROM hop WHERE evidence = 'exact')),
-	'said', json_array((SELECT value FROM capture_info WHERE key = 'host'), (SELECT value FROM capture_info WHERE key = 'cmdline')),
+	'said', (SELECT json_group_array(text) FROM (
+		SELECT value AS text FROM capture_info WHERE key IN ('host', 'cmdline')
+		UNION ALL SELECT strftime('%Y-%m-%d %H:%M:%S', (start_ts + wall_offset_ns) / 1000000000 + utc_offset_s, 'unixepoch') FROM report_clock
+		UNION ALL SELECT DISTINCT m.path FROM module m JOIN frame f USING(module_id)
+			WHERE f.frame_id NOT IN (SELECT frame_id FROM symbol WHERE function IS NOT NULL))),
 	'chains', (SELECT count(*) FROM chain),
 	'seconds', (SELECT (end_ts - start_ts) / 1e9 FROM report_clock),
 	'roles', (SELECT json_group_object(coalesce(t.rec_tid, t.tid), words) FROM (
@@ -125,6 +132,8 @@ SELECT json_object(
 		'with_key', (SELECT count(DISTINCT chain_id) FROM hop WHERE key_int =
 			(SELECT key_int FROM hop JOIN slowest USING(chain_id) WHERE hop_index = 0)),
 		'filters', json_object(
+			'evidence', (SELECT json_array('exact', count(*)) FROM path p WHERE flags = '' AND NOT EXISTS (
+				SELECT 1 FROM hop h WHERE h.chain_id = p.chain_id AND h.evidence <> 'exact') HAVING count(*) > 0),
 			'thread', (SELECT json_array(target_utid, (SELECT count(DISTINCT x.chain_id) FROM hop x
 				WHERE h.target_utid IN (x.source_utid, x.target_utid))) FROM hop h JOIN slowest USING(chain_id) WHERE hop_index = 0),
 			'function', (SELECT json_array(target, (SELECT count(DISTINCT x.chain_id) FROM hop x
