@@ -31,13 +31,16 @@ expect 'blocked intervals without a reason' "$(db "
 	WHERE s.state = 'blocked' AND (b.reason IS NULL OR b.class IN ('kernel', 'system call'))
 	AND EXISTS (SELECT 1 FROM slice c WHERE c.utid = s.utid AND c.ts <= s.ts AND c.ts + c.dur > s.ts)")" 0
 
+# Where others want the CPU, one that waits for it does so between a probe and the program's reading of its clock, too.
+limit_of 'ms between probes and clocks' 0 300
+between=$((limit * 1000000))
 # Every part: its time is the truth's, and what it was blocked for has the right name.
 # named FUNCTION CLASS REASON: the reason, a pattern, takes 95 % of the time the function was blocked.
 named() {
 	local function=$1 class=$2 pattern=$3 ours wall named blocked
 	wall=$(truth "$function" ns)
 	ours=$(db "SELECT sum(dur) FROM call WHERE function = '$function'")
-	at_most "$function: off the truth's time, ns" $((wall > ours ? wall - ours : ours - wall)) $((wall / 50 + 500000 * slow))
+	at_most "$function: off the truth's time, ns" $((wall > ours ? wall - ours : ours - wall)) $((wall / 50 + 500000 * slow + between))
 	blocked=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = '$function'
 		AND class NOT IN ('on CPU', 'run queue', 'preempted', 'unknown')")
 	named=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = '$function'
@@ -45,7 +48,7 @@ named() {
 	at_least "$function: blocked, ns" "$blocked" 1
 	at_least "$function: of that, named $class" "$named" $((blocked * 95 / 100))
 	# What is left of the wall time is what it was blocked and what it waited for a CPU.
-	at_most "$function: blocked and not on the CPU, ns" "$blocked" $((wall - $(truth "$function" cpu_ns) + 500000 * slow))
+	at_most "$function: blocked and not on the CPU, ns" "$blocked" $((wall - $(truth "$function" cpu_ns) + 500000 * slow + between))
 }
 named part_sleep sleep 'clock_nanosleep'
 named part_pipe pipe 'read fd [0-9]* pipe:[[][0-9]*[]]'
@@ -65,16 +68,24 @@ else
 	at_least 'pages that were read' "$(db "SELECT sum(count) FROM function_reason
 		WHERE function = 'part_fault' AND class = 'page fault'")" 100
 fi
-for pair in sleep:100 pipe:80 futex:120 poll:60; do
-	at_least "${pair%:*}: time, ms" "$(db "SELECT sum(ns) / 1000000 FROM function_reason
-		WHERE function = 'part_${pair%:*}' AND class = '${pair%:*}'")" $((${pair#*:} * 97 / 100))
+# Ten waits of so many ms each. Some guests hide what happens while their agent runs: who was woken then counts as
+# preempted, or as unknown. Those are not asked.
+for pair in sleep:10 pipe:8 futex:12 poll:6; do
+	hidden=$(db "SELECT count(*) FROM slice s JOIN probe USING(probe_id) WHERE function = 'part_${pair%:*}' AND (unknown_ns > 0
+		OR EXISTS (SELECT 1 FROM offcpu o WHERE o.utid = s.utid AND o.ts BETWEEN s.ts AND s.ts + s.dur
+			AND o.state > 0 AND o.state <> 2048 AND o.waking_ts IS NULL))")
+	at_most "${pair%:*}: waits whose end was hidden, of 10" "$hidden" 5
+	at_least "${pair%:*}: time, ms, but for $hidden hidden waits" "$(db "SELECT sum(ns) / 1000000 FROM function_reason
+		WHERE function = 'part_${pair%:*}' AND class = '${pair%:*}'")" $(((10 - hidden) * ${pair#*:} * 97 / 100))
 done
 
 # Competing for the CPU: no sleep, and the competitor is named.
 compete=$(db "SELECT sum(ns) FROM function_reason WHERE function = 'part_compete' AND class IN ('preempted', 'run queue')")
 wanted=$(($(truth part_compete ns) - $(truth part_compete cpu_ns)))
-at_most 'part_compete: off the truth, ns' $((compete > wanted ? compete - wanted : wanted - compete)) \
-	$((wanted / 20 + 1000000 * slow))
+unknown=$(db "SELECT coalesce(sum(ns), 0) FROM function_reason WHERE function = 'part_compete' AND class = 'unknown'")
+at_most 'part_compete: unknown, ns' "$unknown" $((wanted / 4))
+at_most 'part_compete: off the truth, but for what is unknown, ns' $((compete > wanted ? compete - wanted : wanted - compete)) \
+	$((wanted / 20 + 1000000 * slow + unknown + between))
 at_least 'the competitor ran instead, ns' "$(db "SELECT sum(ns) FROM function_reason WHERE function = 'part_compete'
 	AND reason = 'competitor ran instead'")" 10000000
 
