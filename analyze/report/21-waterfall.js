@@ -122,8 +122,9 @@ CW.waterfallDraw = function (w) {
 	w.scale = view;
 	const grid = svg('g'),
 		bars = svg('g'),
-		arrows = svg('g'),
-		labels = svg('g'),
+		arrows = svg('g', { 'pointer-events': 'none' }),
+		hits = svg('g'),
+		labels = svg('g', { 'pointer-events': 'none' }),
 		bottom = w.tops.at(-1) + w.heights.at(-1);
 	let larger = 0;
 	for (const t of CW.ticks(view.lo - w.c.start, view.hi - w.c.start, view.width / 110)) {
@@ -209,10 +210,10 @@ CW.waterfallDraw = function (w) {
 		);
 		CW.drawLabels(labels, held, view, top + L.state + 12);
 	});
-	CW.waterfallArrows(w, arrows, view);
+	CW.waterfallArrows(w, arrows, hits, view);
 	/* On paper of another width all of it is scaled to that. */
 	CW.set(w.svg, { viewBox: `0 0 ${view.width} ${parseFloat(w.svg.style.height)}`, preserveAspectRatio: 'none' });
-	w.svg.replaceChildren(w.defs, grid, bars, arrows, labels);
+	w.svg.replaceChildren(w.defs, grid, hits, bars, arrows, labels);
 	w.note.textContent = larger
 		? `${CW.num(larger)} bars shorter than two pixels are drawn larger, two pixels wide; zoom in to see them in true size.`
 		: 'Every bar is drawn in true size.';
@@ -240,7 +241,8 @@ CW.wakesOf = function (lanes) {
 	return wakes.sort((a, b) => b.s.dur - a.s.dur).slice(0, 60);
 };
 
-CW.waterfallArrows = function (w, g, view) {
+/* What of an arrow is pointed at lies below the bars: a short one would be covered by it. */
+CW.waterfallArrows = function (w, g, hits, view) {
 	const L = CW.lane,
 		top = utid => w.tops[w.lanes.findIndex(l => l.utid === utid)];
 	const draw = (t, from, to, cls, head, thing) => {
@@ -248,16 +250,14 @@ CW.waterfallArrows = function (w, g, view) {
 		if (x < -1 || x > view.width + 1 || from === to) return;
 		const y2 = to > from ? to - 1 : to + 1,
 			d = to > from ? -6 : 6;
-		const el = svg(
-			'g',
-			{ class: 'hit' },
+		g.append(
 			svg('line', { x1: x, x2: x, y1: from, y2, class: cls }),
 			svg('circle', { cx: x, cy: from, r: 2, class: head }),
-			svg('path', { d: `M${x} ${y2} l-4 ${d} h8 z`, class: head }),
-			svg('line', { x1: x, x2: x, y1: from, y2, stroke: 'transparent', 'stroke-width': 9 })
+			svg('path', { d: `M${x} ${y2} l-4 ${d} h8 z`, class: head })
 		);
-		for (const part of el.children) part.thing = thing;
-		g.append(el);
+		const hit = svg('line', { x1: x, x2: x, y1: from, y2, stroke: 'transparent', 'stroke-width': 9, class: 'hit' });
+		hit.thing = thing;
+		hits.append(hit);
 	};
 	w.lanes.forEach((lane, i) => {
 		if (!lane.hop) return;

@@ -265,6 +265,13 @@ if (truth.chain) {
 	check('who woke each, and how many ran instead', await page.evaluate(hops => hops.map(hop => CW.states(hop.utid, hop.lo, hop.hi)
 		.filter(s => s.state === 'blocked' && s.ts >= hop.lo).map(s => [CW.thread(CW.wakerOf(s)?.utid)?.tid ?? null, CW.ranInstead(s.off).length])),
 		truth.chain.hops), truth.chain.hops.map(h => h.wakers));
+	await page.locator('rect[data-kind=queue]').first().hover({ force: true });
+	check('pointing at a bar tells what it is', /queue/.test(await page.innerText('#tip')), true);
+	check('nothing hides a bar from the pointer', await page.evaluate(() => [...document.querySelectorAll('rect[data-kind=queue]')].map(bar => {
+		bar.scrollIntoView({ block: 'center' });
+		const box = bar.getBoundingClientRect();
+		return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === bar;
+	}).includes(false)), false);
 	await page.locator('rect[data-kind=queue]').last().click({ force: true });
 	check('a click on a queue tells its key, and where it was submitted and taken', /key\s+0x[^]*Submitted at[^]*:\d+[^]*Taken at/.test(await page.innerText('#details')), true);
 	check('a key says in which arguments it is', await page.$$eval('#hop-table tbody tr', all => all.filter((tr, i) =>
@@ -305,9 +312,6 @@ if (truth.chain) {
 		await settle();
 		check(`two fingers, or the wheel with Shift, move on (${key})`, (await from()) > at, true);
 	}
-	await page.locator('rect[data-kind=queue]').first().hover({ force: true });
-	check('pointing at a bar tells what it is', /queue/.test(await page.innerText('#tip')), true);
-	await page.mouse.move(box.x + box.width / 2, box.y + 60);
 	const lo = await from();
 	await page.mouse.down();
 	await page.mouse.move(box.x + box.width / 2 - 150, box.y + 60, { steps: 4 });
