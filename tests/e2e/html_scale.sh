@@ -27,6 +27,12 @@ query complex "WITH ranked AS (SELECT queue_ns + work_ns AS ns, row_number() OVE
 	SELECT json_object('total', json_object('n', n, 'avg', CAST(round(avg(ns)) AS INTEGER),
 	'p50', max(ns) FILTER (WHERE place = (n * 50 + 99) / 100), 'p95', max(ns) FILTER (WHERE place = (n * 95 + 99) / 100),
 	'p99', max(ns) FILTER (WHERE place = (n * 99 + 99) / 100), 'max', max(ns))) FROM ranked" >"$tmp/complex.json"
+# The text's answer is of the same chains, and says why they wait however many there are.
+"$analyze" report "$tmp/complex.db" --section answer >"$tmp/answer" 2>/dev/null || fail "answer"
+expect "chains and average of the text's answer" "$(sed -n '1s/^answer *\([0-9,]*\) chains, .*: average \([0-9.]* [mun]*s\) .*/\1 \2/p' "$tmp/answer" | tr -d ,)" \
+	"$(sqlite3 :memory: "SELECT v ->> '\$.total.n' || printf(' %.3f ms', (v ->> '\$.total.avg') / 1e6) FROM (SELECT CAST(readfile('$tmp/complex.json') AS TEXT) AS v)")"
+grep -qE 'of it (blocked|in the run queue|preempted)( |$)' "$tmp/answer" &&
+	{ grep -qE 'of it (blocked|in the run queue|preempted) \(.+: [0-9.]+ % of the time' "$tmp/answer" || fail "no reason is named: $(cat "$tmp/answer")"; }
 bytes=$(stat -c %s "$tmp/complex.html")
 at_most "bytes of the file" "$bytes" "$most_bytes"
 if [ -z "$modules" ]; then
