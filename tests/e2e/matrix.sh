@@ -4,6 +4,7 @@
 # way of taking stacks; then deleted, and analyzed in a root that holds the analyzer only. Every frame must
 # be the one that the program noted and that libgcc's unwinder found in it: functions, and return
 # addresses as offsets in their files, down to where the thread began.
+# With MATRIX=all (soak_matrix.sh) every combination, a recording of each way for some dozens of them.
 # PARALLEL: stacks are compared.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
@@ -12,33 +13,62 @@ for tool in gcc chroot ldd nm objcopy strip; do
 done
 src=$here/workloads
 bin=$tmp/bin
-mkdir "$bin" "$tmp/sym"
 skipped=()
 
-# Not every combination, but every value with others than its neighbour's. Each with --stack dwarf, by frame
-# pointers, and none. name  language  compiler  level  frame pointers  cf-protection  link  symbols
-cells() {
+# Not every combination, but every pair of values; of compiler and link, with compilers of a family taken as one
+# and Rust not linked statically. Each with --stack dwarf, by frame pointers, and none.
+# name  language  compiler  level  frame pointers  cf-protection  link  symbols
+selection() {
 	cat <<'END'
-a c    gcc     O0 fp   full   pie        kept
-b c    gcc     O2 nofp none   no-pie     kept
-c c    gcc     O3 nofp full   static     kept
-d c    gcc     O2 fp   none   static-pie kept
-e c    gcc     O3 fp   none   pie        stripped
-f c    gcc     O2 nofp full   static     debuglink
-g c    clang   O0 nofp none   no-pie     kept
-h c    clang   O2 nofp full   lld        debuglink
-i c    clang   O3 fp   full   lld-no-pie kept
-j c    clang   O3 nofp none   static-pie stripped
-k c    clang   O2 fp   full   pie        debuglink
-l cxx  g++     O0 fp   none   no-pie     kept
-m cxx  g++     O2 nofp full   pie        kept
-n cxx  g++     O3 nofp none   static     stripped
-o cxx  clang++ O2 nofp full   lld        kept
-p cxx  clang++ O3 fp   none   pie        debuglink
+a c    gcc     O0 nofp full   no-pie     debuglink
+b c    gcc     O3 fp   none   lld        stripped
+c c    gcc     O0 nofp full   pie        stripped
+d c    gcc     O0 nofp none   lld-no-pie kept
+e c    gcc     O2 fp   none   pie        kept
+f c    clang   O0 fp   none   static-pie debuglink
+g c    clang   O3 nofp none   static-pie kept
+h c    clang   O2 fp   none   no-pie     kept
+i c    clang   O2 fp   full   static     stripped
+j cxx  g++     O2 nofp full   static-pie stripped
+k cxx  g++     O3 fp   full   static     debuglink
+l cxx  g++     O0 nofp none   static     kept
+m cxx  clang++ O0 nofp full   lld        kept
+n cxx  clang++ O2 fp   full   lld-no-pie stripped
+o cxx  clang++ O3 fp   none   pie        debuglink
+p rust rustc   O3 fp   none   lld-no-pie debuglink
 q rust rustc   O0 fp   none   pie        kept
-r rust rustc   O2 nofp none   no-pie     debuglink
-s rust rustc   O3 nofp none   lld        kept
+r rust rustc   O3 nofp none   no-pie     stripped
+s rust rustc   O2 fp   none   lld        debuglink
 END
+}
+
+# Every combination, in files of those that are recorded together: with one kind of symbols each, since files
+# of one build-id serve each other's names. Those of one number are built once.
+combinations() { # FOLDER
+	local n=0 i=0 group language compiler links link level fp cf symbols
+	for group in c:gcc c:clang cxx:g++ cxx:clang++ rust:rustc; do
+		language=${group%:*} compiler=${group#*:}
+		for links in "pie no-pie static" "static-pie lld lld-no-pie"; do
+			n=$((n + 1))
+			for symbols in kept stripped debuglink; do
+				for link in $links; do
+					for level in O0 O2 O3; do
+						for fp in fp nofp; do
+							for cf in full none; do
+								[ "$language:$cf" != rust:full ] || continue
+								i=$((i + 1))
+								echo "$i $language $compiler $level $fp $cf $link $symbols"
+							done
+						done
+					done
+				done >"$1/$(printf %02d $n).$symbols"
+			done
+		done
+	done
+}
+
+cells() {
+	cat "$tmp/cells"
 }
 
 # ---- building ------------------------------------------------------------------------------------
@@ -74,8 +104,9 @@ build_c() { # OUT LANGUAGE COMPILER LEVEL FP CF LINK
 build_rust() { # OUT LEVEL FP LINK
 	local flags=(-g -C "opt-level=${2#O}" -C symbol-mangling-version=v0 --crate-name stack_rust) n
 	[ "$3" = fp ] && flags+=(-C force-frame-pointers=yes)
-	[ "$4" = no-pie ] && flags+=(-C relocation-model=static)
-	[ "$4" = lld ] && flags+=(-C link-arg=-fuse-ld=lld)
+	case $4 in *no-pie | static) flags+=(-C relocation-model=static) ;; esac
+	case $4 in static*) flags+=(-C target-feature=+crt-static) ;; esac
+	case $4 in lld*) flags+=(-C link-arg=-fuse-ld=lld) ;; esac
 	for n in known truth; do
 		gcc -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -I"$src" -c "$src/$n.c" -o "$1.$n.o" || return
 		flags+=(-C "link-arg=$1.$n.o")
@@ -85,13 +116,16 @@ build_rust() { # OUT LEVEL FP LINK
 }
 
 build_cell() { # NAME LANGUAGE COMPILER LEVEL FP CF LINK SYMBOLS
-	local out=$bin/stack_$1
-	if [ "$2" = rust ]; then
-		build_rust "$out" "$4" "$5" "$7"
+	local out=$bin/stack_$1 whole=$tmp/built/$2.$3.$4.$5.$6.$7
+	if [ -e "$whole" ]; then
+		:
+	elif [ "$2" = rust ]; then
+		build_rust "$whole" "$4" "$5" "$7"
 	else
-		build_c "$out" "${@:2:6}"
+		build_c "$whole" "${@:2:6}"
 	fi || return
-	cp "$out" "$tmp/sym/"
+	cp "$whole" "$out"
+	cp "$whole" "$tmp/sym/stack_$1"
 	case $8 in
 	debuglink)
 		objcopy --only-keep-debug "$out" "$out.debug"
@@ -150,8 +184,8 @@ target_of() { # PROGRAM
 
 record_all() { # NAME STACKS
 	local name=$1 program programs=() targets=()
-	for program in "$bin"/stack_?; do
-		programs+=("$program")
+	mapfile -t programs < <(find "$bin" -name 'stack_*' ! -name '*.debug' | sort)
+	for program in "${programs[@]}"; do
 		targets+=("$(target_of "$program")")
 	done
 	mkdir "$tmp/truth.$name"
@@ -185,12 +219,12 @@ import_all() { # NAME CAPTURE [OPTIONS]
 	sqlite3 "$tmp/$1.truth.db" -cmd ".parameter set :file '$tmp/$1.truth'" <"$here/e2e/truth.sql" ||
 		fail "$1: cannot load the truth"
 	{
-		cells | awk 'BEGIN { print "CREATE TABLE t.cell(program, fp, symbols);" }
-			{ printf "INSERT INTO t.cell VALUES(\"stack_%s\", \"%s\", \"%s\");\n", $1, $5, $8 }' |
+		cells | awk 'BEGIN { print "CREATE TABLE t.cell(program, language, level, fp, symbols);" }
+			{ printf "INSERT INTO t.cell VALUES(\"stack_%s\", \"%s\", \"%s\", \"%s\", \"%s\");\n", $1, $2, $4, $5, $8 }' |
 			tr '"' "'"
 		sed "s/CREATE TEMP TABLE compared/CREATE TABLE t.compared/; /^CREATE TEMP VIEW/d" "$here/e2e/stacks.sql"
 		# Functions of a program without symbols are known by their addresses only.
-		echo "CREATE VIEW t.cells AS SELECT c.*, fp, symbols,
+		echo "CREATE VIEW t.cells AS SELECT c.*, language, level, fp, symbols,
 			placed_right AND (named_right OR symbols = 'stripped') AS right FROM compared c JOIN cell USING(program);"
 	} | sqlite3 -batch -bail -cmd "ATTACH '$tmp/$1.truth.db' AS t" "$tmp/$1.db" || fail "$1: cannot compare"
 }
@@ -204,63 +238,93 @@ list="SELECT program, path, right, complete, truncated, broken, problem, functio
 # The C library's code between a handler and what it interrupted has no frame pointers.
 plain="path NOT IN ('signal', 'own stack')"
 
-build_all
-while read -r name rest; do
-	[ -x "$bin/stack_$name" ] || [[ " ${skipped[*]} " == *" $name ("* ]] ||
-		fail "cell $name ($rest) was not built: $(tail -n 3 "$tmp/build.$name")"
-done < <(cells)
-make_root
-for how in dwarf fp none; do
-	record_all $how $how
-done
-mkdir "$tmp/root/debug"
-mv "$bin"/*.debug "$tmp/root/debug/"
-rm -rf "$bin"
-for how in dwarf fp none; do
-	import_all $how $how
-done
-built=$(truth dwarf "SELECT count(DISTINCT program) FROM stack")
-paths=$(truth dwarf "SELECT count(*) FROM stack")
-for how in dwarf fp; do
-	expect "$how: paths whose stack is not there" "$(truth $how "$list stack_id IS NULL")" ""
-	expect "$how: stacks that are not right and do not say so" "$(truth $how "$list complete AND NOT right")" ""
-	expect "$how: programs with names where symbols were stripped and are nowhere else, or without where not" "$(truth $how "
-		SELECT DISTINCT program FROM cells WHERE path = 'deep' AND (functions IS NOT NULL) <> (symbols <> 'stripped')")" ""
-done
-expect "dwarf: paths that are not complete or not as the program knows them" \
-	"$(truth dwarf "$list path <> 'own stack' AND NOT (right AND complete AND NOT truncated AND NOT broken)")" ""
-expect "dwarf: handlers with a stack of their own, which do not say why they end at what was interrupted" \
-	"$(truth dwarf "$list path = 'own stack' AND NOT (begins_right AND truncated AND NOT complete
-		AND problem LIKE '%alternate signal stack%')")" ""
+# ---- all of it -----------------------------------------------------------------------------------
+
 # The library of older Rust compilers (Debian 12's and Ubuntu 24.04's) has none either: that must be said.
 said=0
 minor=$(rustc --version 2>/dev/null | sed -n 's/^rustc 1\.\([0-9]*\)\..*/\1/p')
-[ "${minor:-99}" -ge 79 ] || said="program = 'stack_q' AND NOT complete AND problem LIKE 'a function without frame pointers %'"
-expect "fp: paths of programs with frame pointers that are not complete or not as the program knows them" \
-	"$(truth fp "$list fp = 'fp' AND $plain AND NOT (right AND complete) AND NOT ($said)")" ""
-# Of programs without frame pointers the recorder keeps the memory up to the first that looks like one.
-expect "fp: system calls that are not complete or not as the program knows them" \
-	"$(truth fp "$list kind <> 'entry' AND NOT (right AND complete) AND NOT (fp = 'nofp' AND broken)")" ""
-expect "fp: the programs whose stacks need --stack dwarf, as the recorder counts them" \
-	"$(sed -n 's/.* and \([0-9]*\) more: no frame pointers.*--stack dwarf.*/\1/p' "$tmp/fp.log")" \
-	"$(truth fp "SELECT count(DISTINCT program) - 3 FROM cells WHERE fp = 'nofp'")"
-# With the debug files that the programs name, and still without the programs.
-mv "$tmp/dwarf.truth" "$tmp/linked.truth"
-import_all linked dwarf --debug-dir /debug
-expect "dwarf, debug files: paths that are not right, with names" "$(truth linked "$list path <> 'own stack'
-	AND symbols <> 'stripped' AND NOT (named_right AND placed_right AND complete)")" ""
+[ "${minor:-99}" -ge 79 ] || said="program IN (SELECT program FROM cell WHERE language = 'rust') AND NOT complete AND problem LIKE 'a function without frame pointers %'"
+all_built=0 all_paths=0 all_by_fp=0
+
+# Build, record, delete and analyze the cells at hand.
+try_cells() {
+	local name rest how built paths
+	rm -rf "$bin" "$tmp/sym" "$tmp"/truth.* "$tmp"/*.truth "$tmp"/*.db "$tmp/root/debug" "$tmp/root"/*.cwc
+	mkdir "$bin" "$tmp/sym"
+	build_all
+	while read -r name rest; do
+		[ -x "$bin/stack_$name" ] || [[ " ${skipped[*]} " == *" $name ("* ]] ||
+			fail "cell $name ($rest) was not built: $(tail -n 3 "$tmp/build.$name")"
+	done < <(cells)
+	for how in dwarf fp none; do
+		record_all $how $how
+	done
+	mkdir "$tmp/root/debug"
+	find "$bin" -name "*.debug" -exec mv -t "$tmp/root/debug/" {} +
+	rm -rf "$bin"
+	for how in dwarf fp none; do
+		import_all $how $how
+	done
+	built=$(truth dwarf "SELECT count(DISTINCT program) FROM stack")
+	paths=$(truth dwarf "SELECT count(*) FROM stack")
+	for how in dwarf fp; do
+		expect "$how: paths whose stack is not there" "$(truth $how "$list stack_id IS NULL")" ""
+		expect "$how: stacks that are not right and do not say so" "$(truth $how "$list complete AND NOT right")" ""
+		expect "$how: programs with names where symbols were stripped and are nowhere else, or without where not" "$(truth $how "
+			SELECT DISTINCT program FROM cells WHERE path = 'deep' AND (functions IS NOT NULL) <> (symbols <> 'stripped')")" ""
+	done
+	expect "dwarf: paths that are not complete or not as the program knows them" \
+		"$(truth dwarf "$list path <> 'own stack' AND NOT (right AND complete AND NOT truncated AND NOT broken)")" ""
+	expect "dwarf: handlers with a stack of their own, which do not say why they end at what was interrupted" \
+		"$(truth dwarf "$list path = 'own stack' AND NOT (begins_right AND truncated AND NOT complete
+			AND problem LIKE '%alternate signal stack%')")" ""
+	expect "fp: paths of programs with frame pointers that are not complete or not as the program knows them" \
+		"$(truth fp "$list fp = 'fp' AND $plain AND NOT (right AND complete) AND NOT ($said)")" ""
+	# Of programs without frame pointers the recorder keeps the memory up to the first that looks like one.
+	expect "fp: system calls that are not complete or not as the program knows them" \
+		"$(truth fp "$list kind <> 'entry' AND NOT (right AND complete) AND NOT (fp = 'nofp' AND broken)")" ""
+	# Rust's library has them: code that leaves the register alone seems to have, too, where no symbols say what it is.
+	expect "fp: the programs whose stacks need --stack dwarf, as the recorder counts them" \
+		"$(sed -n 's/.* and \([0-9]*\) more: no frame pointers.*--stack dwarf.*/\1/p' "$tmp/fp.log")" \
+		"$(truth fp "SELECT count(DISTINCT program) - 3 FROM cells WHERE fp = 'nofp'
+			AND NOT (language = 'rust' AND level = 'O0' AND symbols <> 'kept')")"
+	# With the debug files that the programs name, and still without the programs.
+	mv "$tmp/dwarf.truth" "$tmp/linked.truth"
+	import_all linked dwarf --debug-dir /debug
+	expect "dwarf, debug files: paths that are not right, with names" "$(truth linked "$list path <> 'own stack'
+		AND symbols <> 'stripped' AND NOT (named_right AND placed_right AND complete)")" ""
+	expect "none: calls, their stacks, other user stacks" "$(sqlite3 "$tmp/none.db" "SELECT count(*) > $built, count(stack_id),
+		(SELECT count(*) FROM stack WHERE kind = 'user') FROM slice")" "1|0|0"
+	all_built=$((all_built + built)) all_paths=$((all_paths + paths))
+	all_by_fp=$((all_by_fp + $(truth fp "SELECT count(*) FROM cells WHERE right AND complete")))
+}
+
+make_root
+mkdir "$tmp/built"
+if [ "${MATRIX:-}" = all ]; then
+	mkdir "$tmp/batches"
+	combinations "$tmp/batches"
+	for batch in "$tmp/batches"/*; do
+		[[ ${batch%.*} == "${last:-}" ]] || rm -f "$tmp/built"/* # those of other links
+		last=${batch%.*}
+		cp "$batch" "$tmp/cells"
+		before=$failures
+		try_cells
+		echo "${batch##*/}: $(wc -l <"$batch") cells, $((failures - before)) checks failed"
+	done
+else
+	selection >"$tmp/cells"
+	try_cells
+fi
 # What was inlined into one frame, call by call with the lines of the source: f() in inlined, and the calls of it.
 f=$(grep -n '^	f();$' "$src/stack_cxx.cc" | cut -d: -f1) draw=$(grep -n 'inlined(.*inlined(.*leaf(path)' "$src/stack_cxx.cc" | cut -d: -f1)
-[[ " ${skipped[*]}" == *" p ("* ]] || expect "linked: what clang++ -O3 inlined into draw" "$(sqlite3 "$tmp/linked.db" "
+[ ! -e "$tmp/built/cxx.clang++.O3.fp.none.pie" ] || [ "${MATRIX:-}" = all ] || expect "linked: what clang++ -O3 inlined into draw" "$(sqlite3 "$tmp/linked.db" "
 	SELECT DISTINCT (SELECT group_concat(what, ' < ') FROM (SELECT CASE WHEN function LIKE 'void walk::inlined<%' THEN 'inlined'
 		WHEN function LIKE 'walk::box<int>::draw%operator()() const' THEN 'lambda'
 		WHEN function = 'walk::box<int>::draw(char const*) const' THEN 'draw' ELSE function END || ':' || line AS what
 		FROM symbol y WHERE y.frame_id = f.frame_id ORDER BY inline_depth))
 	FROM frame f JOIN module m USING(module_id) JOIN symbol o USING(frame_id)
-	WHERE m.name = 'stack_p' AND o.function = 'walk::box<int>::draw(char const*) const' AND o.inline_depth > 0")" \
+	WHERE m.name = 'stack_o' AND o.function = 'walk::box<int>::draw(char const*) const' AND o.inline_depth > 0")" \
 	"lambda:$draw < inlined:$f < lambda:$draw < inlined:$f < draw:$draw"
-expect "none: calls, their stacks, other user stacks" "$(sqlite3 "$tmp/none.db" "SELECT count(*) > $built, count(stack_id),
-	(SELECT count(*) FROM stack WHERE kind = 'user') FROM slice")" "1|0|0"
-note "$built programs, $paths paths, all complete and right by unwind tables, $(truth fp "SELECT count(*) FROM cells
-	WHERE right AND complete") by frame pointers; skipped: ${skipped[*]:-none}"
+note "$all_built programs, $all_paths paths, all complete and right by unwind tables, $all_by_fp by frame pointers; skipped: ${skipped[*]:-none}"
 finish
