@@ -409,7 +409,7 @@ CW.flipTheme = () => CW.theme(document.documentElement.dataset.theme === 'dark' 
 CW.showHelp = function () {
 	const dialog = document.getElementById('keys');
 	const rows = [
-		['1 … 9', 'the tabs'],
+		[`1 … ${CW.shown.length}`, 'the tabs'],
 		['T', 'light or dark'],
 		['/', 'search'],
 		['[ and ]', 'the chain above and below in the table'],

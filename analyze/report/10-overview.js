@@ -45,6 +45,16 @@ CW.overview.cards = function (async) {
 	);
 };
 
+/* That more tasks were submitted than chains are counted: those were on their way at the end. */
+CW.overview.notThrough = function (chains) {
+	const first = CW.rows('plan').filter(p => !CW.rows('plan').some(q => CW.hops.next(q.plan_hop).includes(p))),
+		d = first.length === 1 ? CW.index('diagnosis', 'plan_hop').get(first[0].plan_hop) : null;
+	return d && d.submitted > chains && CW.rows('selection')[0].chains === chains
+		? `: ${CW.num(d.submitted)} were submitted to hop ${d.plan_hop}, of which ` +
+				`${CW.num(d.submitted - chains)} had not reached the last hop by the end of the recording`
+		: '';
+};
+
 CW.overview.composition = function () {
 	const rows = CW.rows('composition').map(c => {
 		const parts = [{ name: CW.label.queue, class: 'queue', ns: c.queue }];
@@ -66,7 +76,9 @@ CW.overview.composition = function () {
 					{ class: 'soft' },
 					`Averages of the ${CW.num(t.n)} chains that ended; `,
 					h('a', { href: '#/hops' }, 'Hops'),
-					` has those of the tasks of all ${CW.num(n)}.`
+					' has those of all tasks',
+					CW.overview.notThrough(n),
+					'.'
 				)
 			: null,
 		rows.map(r =>

@@ -84,7 +84,7 @@ CW.chains.columns = [
 		value: c => CW.chains.dominant(c).text,
 		cell: c => CW.chains.dominant(c).text,
 	},
-	{ id: 'thread', title: 'completed by', width: 184, value: c => CW.threadName(c.utid), cell: c => CW.threadName(c.utid) },
+	{ id: 'thread', title: 'last thread', width: 184, value: c => CW.threadName(c.utid), cell: c => CW.threadName(c.utid) },
 	{ id: 'evidence', title: 'evidence', width: 84, value: c => CW.chains.evidence(c), cell: c => CW.chains.evidence(c) },
 	{
 		id: 'keys',
@@ -222,15 +222,16 @@ CW.chains.buildTable = function () {
 				);
 			})
 		);
-	const draw = () => {
-		const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4),
-			last = Math.min(self.list.length, first + 26);
+	/* Only the rows in sight, but for paper. */
+	const draw = (self.draw = all => {
+		const first = all ? 0 : Math.max(0, Math.floor(box.scrollTop / ROW) - 4),
+			last = all ? self.list.length : Math.min(self.list.length, first + 26);
 		body.replaceChildren(
 			h('tr', { class: 'space', style: { height: first * ROW + 'px' } }),
 			...self.list.slice(first, last).map(row),
 			h('tr', { class: 'space', style: { height: (self.list.length - last) * ROW + 'px' } })
 		);
-	};
+	});
 	self.refresh = () => {
 		self.list = self.matching();
 		document.getElementById('chain-count').textContent = [
@@ -249,7 +250,7 @@ CW.chains.buildTable = function () {
 			box.scrollTop = Math.max(0, at * ROW - 3 * ROW);
 		draw();
 	};
-	box.addEventListener('scroll', () => requestAnimationFrame(draw));
+	box.addEventListener('scroll', () => requestAnimationFrame(() => draw()));
 	box.append(
 		h(
 			'table',
@@ -342,8 +343,9 @@ CW.chains.show = function (box, id) {
 		h(
 			'p',
 			null,
-			h('strong', null, CW.ns(CW.chains.total(c))),
-			CW.chains.total(c) === null ? ' (its last target did not return)' : '',
+			CW.chains.total(c) === null
+				? [h('strong', null, 'not ended'), ' (its last function had not returned when the recording was over)']
+				: h('strong', null, CW.ns(CW.chains.total(c))),
 			`, from ${CW.about(c.start)} after the start of the recording. Largest part: `,
 			h('strong', null, CW.chains.dominant(c).text),
 			` (${CW.ns(CW.chains.dominant(c).ns)}). `,
@@ -391,3 +393,6 @@ CW.tab({
 		};
 	},
 });
+
+addEventListener('beforeprint', () => CW.chains.draw?.(true));
+addEventListener('afterprint', () => CW.chains.draw?.(false));

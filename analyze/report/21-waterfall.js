@@ -166,7 +166,7 @@ CW.waterfallDraw = function (w) {
 				lo: q.lo,
 				hi: q.hi,
 				rank: 2,
-				text: `queued ${CW.about(q.hi - q.lo)}, not yet taken`,
+				text: `queued ${CW.about(q.hi - q.lo)}`,
 				short: `queued ${CW.about(q.hi - q.lo)}`,
 			});
 		}

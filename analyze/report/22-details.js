@@ -108,7 +108,7 @@ CW.stateDetails = function (s, w, lane) {
 					seg
 						? `${seg.hop.name ? 'the call' : 'work'} of ${CW.target(seg.hop)}${seg.hop.name ? '' : ` (hop ${seg.hop.plan})`}: ` +
 							`${CW.ns(inside)}, ${CW.pct(inside / (seg.hi - seg.lo))} of it`
-						: 'nothing of this',
+						: 'no work of this chain: that ends where the next task is submitted',
 				],
 				['why', CW.reasonOf(s)],
 				['kernel', s.state === 'blocked' && place?.function ? code(place.function) : null],

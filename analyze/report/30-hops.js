@@ -258,7 +258,7 @@ CW.hops.diagnosis = function (plan) {
 		backlog:
 			`the queue grows: ${d.early_pending?.toFixed(1)} tasks queued on average in the first third of the submissions, ` +
 			`${d.late_pending?.toFixed(1)} in the last`,
-		saturation: `for ${recording} of the recording all its ${d.worker_count} threads were working and more tasks were queued`,
+		saturation: `for ${recording} of the recording all its ${d.worker_count} threads had a task (in work, or being handed on) and more were queued`,
 		'lock contention': `for ${CW.pct(d.futex_ratio)} of the work its threads are blocked on locks`,
 		none: 'the queue does not grow, its threads are not all working for long, and locks cost little',
 	};
@@ -337,7 +337,7 @@ CW.hops.workers = function (plan) {
 		[
 			{ title: 'thread', wide: true, cell: r => CW.threadCell(r.utid), sort: r => CW.threadName(r.utid) },
 			{ title: 'tasks taken', n: true, cell: r => CW.num(r.started), sort: r => r.started },
-			{ title: 'work', n: true, cell: r => CW.ns(r.work), sort: r => r.work },
+			{ title: 'work that ended', n: true, cell: r => CW.ns(r.work), sort: r => r.work },
 			{ title: 'of the recording', n: true, cell: r => CW.pct(r.work / end), sort: r => r.work },
 			{
 				title: '',
