@@ -290,7 +290,16 @@ if (truth.chain) {
 	await page.keyboard.press('+');
 	await settle();
 	check('plus zooms in', (await span()) < before, true);
+	const zoomed = [await span(), await page.evaluate(() => CW.waterfall.current.view.lo)];
 	await page.keyboard.press('ArrowRight');
+	await settle();
+	const moved = await page.evaluate(() => CW.waterfall.current.view.lo);
+	await page.keyboard.press('ArrowLeft');
+	await settle();
+	const back = await page.evaluate(() => CW.waterfall.current.view.lo);
+	await page.keyboard.press('-');
+	await settle();
+	check('arrows move to the right and back, minus zooms out', [moved > zoomed[1], back < moved, (await span()) > zoomed[0]], [true, true, true]);
 	await page.keyboard.press('0');
 	await settle();
 	const box = await page.locator('.lane-plot svg').boundingBox();
@@ -324,6 +333,9 @@ if (truth.chain) {
 	await page.keyboard.press(']');
 	await settle();
 	check('] opens the next chain', (await page.innerText('#chain h2')) !== `Chain #${truth.chain.id}`, true);
+	await page.keyboard.press('[');
+	await settle();
+	check('[ opens the one before', await page.innerText('#chain h2'), `Chain #${truth.chain.id}`);
 	await page.click('[data-view=sequence]');
 	await settle();
 	await checkLayout('sequence');
@@ -395,6 +407,20 @@ check('Escape closes it', await page.evaluate(() => document.getElementById('key
 await page.keyboard.press('1');
 await settle();
 check('1 opens the first tab', await page.getAttribute('#' + tabs[0], 'aria-selected'), 'true');
+await page.focus('#' + tabs[0]);
+await page.keyboard.press('ArrowRight');
+await settle();
+check('the arrow to the right opens the next tab', [await page.getAttribute('#' + tabs[1], 'aria-selected'), await page.evaluate(() => document.activeElement.id)], ['true', tabs[1]]);
+await page.keyboard.press('ArrowLeft');
+await page.keyboard.press('ArrowLeft');
+await settle();
+check('to the left of the first is the last', await page.getAttribute('#' + tabs.at(-1), 'aria-selected'), 'true');
+await page.click('#theme');
+check('the button is for dark and light', await page.evaluate(() => [document.documentElement.dataset.theme, document.getElementById('theme').textContent]), ['dark', 'Light']);
+await page.click('#theme');
+await page.click('#help');
+check('the button Help opens words and keys', await page.evaluate(() => document.getElementById('keys').open), true);
+await page.click('#keys button');
 
 for (const tab of tabs.filter(t => t === 'tab-blocking' || t === 'tab-functions')) {
 	await page.click('#' + tab);
