@@ -468,6 +468,10 @@ if (truth.chain) {
 	await settle();
 	check('printable: no blank in place of rows that are scrolled away', await page.evaluate(() =>
 		[...document.querySelectorAll('tr.space')].reduce((s, e) => s + e.getBoundingClientRect().height, 0)), 0);
+	check('printable: all chains', await page.evaluate(() => {
+		dispatchEvent(new Event('beforeprint'));
+		return document.querySelectorAll('.vtable tr.row').length - CW.chains.list.length;
+	}), 0);
 }
 check('what the console said', said, []);
 await browser.close();
