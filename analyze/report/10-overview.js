@@ -94,7 +94,8 @@ CW.overview.composition = function () {
 						'span',
 						{ class: 'soft' },
 						` queued ${CW.about(r.c.queue / r.c.n)}, work ${CW.about(r.c.work / r.c.ended)}, ` +
-							`by ${CW.num(r.c.threads)} thread${r.c.threads === 1 ? '' : 's'}`
+							`by ${CW.num(r.c.threads)} thread${r.c.threads === 1 ? '' : 's'}`,
+						CW.overview.submitters(r.c.plan_hop)
 					)
 				),
 				h('div', { style: { width: Math.max(2, (100 * r.total) / r.c.n / longest) + '%' } }, CW.mix(r.parts, true))

@@ -381,3 +381,22 @@ CW.overview.answerCalls = function () {
 	out.push(reasons.length ? CW.overview.classes(reasons, 'Its time') : null);
 	return out;
 };
+
+/* Who submits the tasks of a hop, and in which function most of those in the page were submitted. */
+CW.overview.submitters = function (plan) {
+	const rows = CW.rows('submitter').filter(r => r.plan_hop === plan),
+		source = CW.index('plan', 'plan_hop').get(plan)?.source,
+		callers = new Map();
+	if (!rows.length) return null;
+	for (const x of CW.rows('hop')) {
+		if (x.plan !== plan || x.src_stack === null) continue;
+		const caller = CW.overview.own(x.src_stack).find(f => f.function !== source)?.function;
+		if (caller) callers.set(caller, (callers.get(caller) ?? 0) + 1);
+	}
+	const [most] = [...callers].sort((a, b) => b[1] - a[1]);
+	return [
+		'; submitted by ',
+		rows.length === 1 ? CW.threadName(rows[0].utid) : `${CW.num(rows.length)} threads`,
+		most ? [callers.size > 1 ? ', mostly in ' : ', in ', code(most[0])] : null,
+	];
+};

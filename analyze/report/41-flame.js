@@ -38,7 +38,9 @@ CW.flame = function (stacks, show) {
 	const draw = () => {
 		const width = box.clientWidth || 1200,
 			rows = [],
-			path = [];
+			path = [],
+			/* The frame that has the focus keeps it, or what is zoomed to gets it. */
+			focused = box.contains(document.activeElement) ? document.activeElement.node : null;
 		for (let n = zoom.parent; n; n = n.parent) path.unshift(n);
 		let deepest = 0,
 			matched = 0;
@@ -74,6 +76,7 @@ CW.flame = function (stacks, show) {
 				},
 				w >= 14 ? node.name : ''
 			);
+			el.node = node;
 			CW.tip(el, () => [
 				h('h4', null, node.name),
 				CW.facts([
@@ -104,6 +107,7 @@ CW.flame = function (stacks, show) {
 		matched = sum(zoom);
 		box.style.height = (deepest + 1) * 18 + 'px';
 		box.replaceChildren(...rows);
+		if (focused) (rows.find(e => e.node === focused && e.tabIndex === 0) ?? rows[path.length]).focus({ preventScroll: true });
 		found.textContent = search ? `${show(matched)} (${CW.pct(matched / zoom.value)}) under a match` : '';
 	};
 	const list = h(

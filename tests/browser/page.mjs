@@ -181,7 +181,7 @@ const overview = await page.innerText('#main');
 if (truth.chain)
 	check('chains without an end are said', [/with no end recorded/.test(overview), /Of \d+ chains? no end is recorded/.test(overview)],
 		Array(2).fill(truth.total.n < truth.chains));
-check('the overview says where, when, with which command, what has no names, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
+check('the overview says where, when, with which command, who submits, what has no names, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
 	truth.figures.lost ? 'Records are missing' : 'Nothing was lost'].filter(text => !overview.includes(text)), []);
 check('the slowest are linked, the slowest first', await page.$$eval('#main td a', all => all[0]?.getAttribute('href')),
 	truth.chain ? `#/chains/${truth.chain.id}` : `#/functions/${truth.call.id}`);
@@ -189,7 +189,7 @@ check('the slowest are linked, the slowest first', await page.$$eval('#main td a
 if (truth.chain) {
 	check('chain and hop are explained where they are first read', /Chain: .*Hop: /.test(await page.innerText('#define')), true);
 	check('hops are all there, and by how many threads', await page.$$eval('#main h3:has-text("average chain") ~ div .soft', all =>
-		all.filter(e => /^ queued .* work .* by \d+ threads?$/.test(e.textContent)).length), truth.chain.hops.length);
+		all.filter(e => /^ queued .* work .* by \d+ threads?; submitted by .+$/.test(e.textContent)).length), truth.chain.hops.length);
 }
 const legend = await page.$$eval('.legend span', all => all.map(e => e.textContent));
 check('the legend explains each of its words', [legend.length > 0 || !truth.chain, legend.filter(t => t.split(' ').length < 3).length], [true, 0]);
@@ -432,6 +432,11 @@ for (const tab of tabs.filter(t => t === 'tab-blocking' || t === 'tab-functions'
 		await page.locator('#flame > div').last().click({ force: true });
 		check(`${tab}: a click zooms`, (await widest()) >= narrow, true);
 		await page.click('#flame-search ~ button');
+		await page.locator('#flame > div[tabindex="0"]').last().focus();
+		await page.keyboard.press('Enter');
+		await settle();
+		check(`${tab}: Enter zooms, and the frame keeps the focus`, await page.evaluate(() => document.activeElement.closest('#flame') !== null), true);
+		await page.click('#flame-search ~ button');
 		await page.fill('#flame-search', 'zzzz-no-such');
 		const none = await page.innerText('#flame-search ~ span');
 		await page.fill('#flame-search', (await page.getAttribute('#flame > div:nth-child(2)', 'aria-label')).split(', ')[0].slice(0, 20));
@@ -458,7 +463,7 @@ check('nothing that a name says was run', await page.evaluate(() => globalThis.i
 check('no control or direction character is shown raw', await page.evaluate(() => /[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)), false);
 
 await page.emulateMedia({ media: 'print' });
-await page.click('#tab-overview').catch(() => null);
+await page.click('#tab-overview');
 await settle();
 check('printable: the bar of tools is gone', await page.evaluate(() => getComputedStyle(document.querySelector('.tools')).display), 'none');
 await page.evaluate(() => CW.theme('dark'));

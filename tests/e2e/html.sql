@@ -112,6 +112,9 @@ SELECT json_object(
 	'said', (SELECT json_group_array(text) FROM (
 		SELECT value AS text FROM capture_info WHERE key IN ('host', 'cmdline')
 		UNION ALL SELECT strftime('%Y-%m-%d %H:%M:%S', (start_ts + wall_offset_ns) / 1000000000 + utc_offset_s, 'unixepoch') FROM report_clock
+		UNION ALL SELECT 'submitted by ' || CASE count(*) WHEN 1 THEN max(t.name || ' ' || coalesce(t.rec_tid, t.tid))
+			ELSE count(*) || ' threads' END FROM submission s JOIN thread t USING(utid)
+			WHERE s.plan_hop IN (SELECT plan_hop FROM hop) GROUP BY s.plan_hop
 		UNION ALL SELECT DISTINCT m.path FROM module m JOIN frame f USING(module_id)
 			WHERE f.frame_id NOT IN (SELECT frame_id FROM symbol WHERE function IS NOT NULL))),
 	'chains', (SELECT count(*) FROM chain),
