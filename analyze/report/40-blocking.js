@@ -129,12 +129,12 @@ CW.tab({
 				{ class: 'columns' },
 				CW.blocking.others(
 					CW.rows('other').filter(o => o.class !== 'run queue' && o.class !== 'preempted'),
-					'Who woke blocked threads',
+					'Who woke blocked threads, of all hops and functions',
 					'blocked on'
 				),
 				CW.blocking.others(
 					CW.rows('other').filter(o => o.class === 'run queue' || o.class === 'preempted'),
-					'Who ran while threads were ready to run',
+					'Who ran while threads were ready to run, of all hops and functions',
 					'they were'
 				)
 			)
