@@ -362,46 +362,71 @@ static uint64_t text_of(pid_t pid, const char *exe)
 	return at;
 }
 
+/* A program that waits for a word, known to be what it is: its own text is mapped. */
+struct waiting {
+	pid_t pid;
+	uint32_t id;
+	uint64_t born, text; /* ns; where its own code begins */
+	int in[2];
+	char exe[4096];
+};
+
+static void run_waiting(struct waiting *w, const char *script)
+{
+	char *argv[] = {"/bin/sh", "-c", (char *)script, NULL};
+	int stdin_fd = dup(0);
+
+	assert_int_equal(pipe(w->in), 0);
+	dup2(w->in[0], 0);
+	w->born = now();
+	w->pid = run(0, argv);
+	w->id = (uint32_t)w->pid;
+	dup2(stdin_fd, 0);
+	close(stdin_fd);
+	assert_non_null(realpath("/bin/sh", w->exe));
+	while (!(w->text = text_of(w->pid, w->exe)))
+		sched_yield();
+}
+
+/* Give it its words, and wait for its end; the time then. */
+static uint64_t end_waiting(struct waiting *w, const char *words)
+{
+	size_t n = strlen(words);
+
+	assert_int_equal(write(w->in[1], words, n), n);
+	wait_for(w->pid);
+	close(w->in[0]), close(w->in[1]);
+	return now();
+}
+
 /* The stacks of a program are its own, though another has been executed since. */
 static void test_becomes(void **state)
 {
-	char *argv[] = {"/bin/sh", "-c", "read x && exec /bin/true", NULL}, exe[4096] = "";
 	struct {
 		struct cw_stack s;
 		uint64_t frame;
 	} stack = {.s.h = {.type = CW_STACK, .size = sizeof(stack)}};
-	int in[2], stdin_fd = dup(0);
-	uint64_t born, end;
-	uint32_t id;
-	pid_t pid;
+	struct waiting w;
+	uint64_t end;
 
 	(void)state;
-	assert_int_equal(pipe(in), 0);
 	start();
 	watch();
-	dup2(in[0], 0);
-	born = now();
-	pid = run(0, argv);
-	id = stack.s.pid = (uint32_t)pid;
-	dup2(stdin_fd, 0);
-	assert_non_null(realpath("/bin/sh", exe));
-	while (!(stack.frame = text_of(pid, exe)))
-		sched_yield();
+	run_waiting(&w, "read x && exec /bin/true");
+	stack.s.pid = w.id;
+	stack.frame = w.text;
 	stack.s.h.ts = now();
-	assert_int_equal(write(in[1], "\n", 1), 1);
-	wait_for(pid);
-	end = now();
-	on_start(id, 1001, born);
-	on_fork_of(id, 1, born);
-	on_exec_at(id, 1, stack.s.h.ts);
+	end = end_waiting(&w, "\n");
+	on_start(w.id, 1001, w.born);
+	on_fork_of(w.id, 1, w.born);
+	on_exec_at(w.id, 1, stack.s.h.ts);
 	cw_modules_note_stack(modules, &stack.s);
-	on_exec_at(id, 1, end - 1);
-	on_exit_at(id, end);
+	on_exec_at(w.id, 1, end - 1);
+	on_exit_at(w.id, end);
 	assert_int_equal(cw_modules_embed(modules), 0);
 	stop();
-	close(in[0]), close(in[1]), close(stdin_fd);
-	assert_int_equal(maps_between(id, "/true", stack.s.h.ts, end), 1);
-	assert_true(has_symbols(exe));
+	assert_int_equal(maps_between(w.id, "/true", stack.s.h.ts, end), 1);
+	assert_true(has_symbols(w.exe));
 	assert_false(has_symbols("/bin/true") || has_symbols("/usr/bin/true"));
 }
 
@@ -409,84 +434,66 @@ static void test_becomes(void **state)
  */
 static void test_executes_itself(void **state)
 {
-	char *argv[] = {"/bin/sh", "-c", "read x && exec /bin/sh -c 'read x'", NULL}, exe[4096];
-	int in[2], stdin_fd = dup(0);
-	uint64_t born, between, end;
-	uint32_t id;
-	pid_t pid;
+	struct waiting w;
+	uint64_t between, end;
 
 	(void)state;
-	assert_int_equal(pipe(in), 0);
 	start();
 	watch();
-	dup2(in[0], 0);
-	born = now();
-	pid = run(0, argv);
-	id = (uint32_t)pid;
-	dup2(stdin_fd, 0);
-	assert_non_null(realpath("/bin/sh", exe));
-	while (!text_of(pid, exe))
-		sched_yield();
-	on_start(id, 1003, born);
-	on_fork_of(id, 1, born);
-	on_exec_at(id, 1, now());
+	run_waiting(&w, "read x && exec /bin/sh -c 'read x'");
+	on_start(w.id, 1003, w.born);
+	on_fork_of(w.id, 1, w.born);
+	on_exec_at(w.id, 1, now());
 	assert_int_equal(cw_modules_drain(modules), 0);
 	between = now();
-	assert_int_equal(write(in[1], "\n\n", 2), 2);
-	wait_for(pid);
-	end = now();
-	on_exec_at(id, 1, end - 1);
-	on_exit_at(id, end);
+	end = end_waiting(&w, "\n\n");
+	on_exec_at(w.id, 1, end - 1);
+	on_exit_at(w.id, end);
 	stop();
-	close(in[0]), close(in[1]), close(stdin_fd);
-	assert_int_equal(maps_between(id, exe, between, end), 1);
+	assert_int_equal(maps_between(w.id, w.exe, between, end), 1);
 }
 
 /* Is told which text there is: the range around watched_text. */
 static uint64_t watched_text;
 static bool text_is_known;
+static int times_forgotten;
 
 static void on_text(void *arg, uint32_t pid, uint64_t from, uint64_t to)
 {
 	(void)arg, (void)pid;
-	if (!to)
+	if (!to) {
 		text_is_known = false;
-	else if (watched_text >= from && watched_text < to)
+		times_forgotten++;
+	} else if (watched_text >= from && watched_text < to)
 		text_is_known = true;
 }
 
-/* What /proc showed of a program is known on, though the record of its execution comes only now. */
+/* What /proc showed of a program is known on, though the report of its execution is read only now.
+ */
 static void test_exec_comes_late(void **state)
 {
-	char *argv[] = {"/bin/sh", "-c", "read x", NULL}, exe[4096];
-	int in[2], stdin_fd = dup(0);
-	uint64_t born, begun;
-	uint32_t id;
-	pid_t pid;
+	struct waiting w;
+	uint64_t end;
 
 	(void)state;
-	assert_int_equal(pipe(in), 0);
 	start();
 	cw_modules_on_text(modules, on_text, NULL);
-	dup2(in[0], 0);
-	born = now();
-	pid = run(0, argv);
-	id = (uint32_t)pid;
-	dup2(stdin_fd, 0);
-	assert_non_null(realpath("/bin/sh", exe));
-	while (!(watched_text = text_of(pid, exe)))
-		sched_yield();
-	begun = now();
+	watch();
+	run_waiting(&w, "read x");
+	end = now();
+	watched_text = w.text;
 	text_is_known = false;
-	on_start(id, 0, born);
+	on_start(w.id, 0, w.born);
 	cw_tracked_settle(tracked);
 	assert_true(text_is_known);
-	on_exec_at(id, 1, begun);
+	/* Up to that report, which those of the mappings follow. */
+	times_forgotten = 0;
+	for (uint64_t ts = w.born; !times_forgotten && ts < end; ts += 1000)
+		assert_int_equal(cw_modules_reach(modules, ts), 0);
+	assert_int_equal(times_forgotten, 1);
 	assert_true(text_is_known);
-	assert_int_equal(write(in[1], "\n", 1), 1);
-	wait_for(pid);
+	end_waiting(&w, "\n");
 	stop();
-	close(in[0]), close(in[1]), close(stdin_fd);
 }
 
 /* What somebody else had mapped under a number is not of who has it now. */
@@ -506,52 +513,6 @@ static void test_number_of_another(void **state)
 	stop();
 	assert_true(maps_of(pid, 0) > 3);
 	assert_int_equal(maps_of(pid, (uintptr_t)code), 0);
-}
-
-static int in_order(void *arg, const struct cw_mmap_event *e)
-{
-	uint64_t *last = arg;
-
-	assert_int_equal(e->lost, 0);
-	assert_true(e->ts >= last[0]);
-	last[0] = e->ts;
-	last[1] += e->file.pid == (uint32_t)getpid();
-	return 0;
-}
-
-/* Reports come in order of time, whichever CPUs they are from, and only as far as is asked for. */
-static void test_order(void **state)
-{
-	uint64_t last[2] = {0}, half = 0;
-	struct cw_mmapwatch *w;
-	cpu_set_t all, one;
-	int rc = cw_mmapwatch_new(&w, 0);
-
-	(void)state;
-	if (rc == -EACCES || rc == -EPERM)
-		skip();
-	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-	for (int i = 0; i < 20; i++) {
-		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-			if (!CPU_ISSET(cpu, &all))
-				continue;
-			CPU_ZERO(&one);
-			CPU_SET(cpu, &one);
-			sched_setaffinity(0, sizeof(one), &one);
-			munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-				    -1, 0),
-			       4096);
-		}
-		if (i == 9)
-			half = now();
-	}
-	sched_setaffinity(0, sizeof(all), &all);
-	assert_int_equal(cw_mmapwatch_drain(w, half, in_order, last), 0);
-	assert_int_equal(last[1], 10 * CPU_COUNT(&all));
-	assert_int_equal(cw_mmapwatch_drain(w, now(), in_order, last), 0);
-	assert_int_equal(last[1], 20 * CPU_COUNT(&all));
-	assert_false(cw_mmapwatch_crowded(w));
-	cw_mmapwatch_free(w);
 }
 
 /* Reports that find no room are a loss that is said, and what is there afterwards is looked for. */
@@ -617,17 +578,11 @@ static void test_snapshot_of_a_life(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parent_goes_on),
-		cmocka_unit_test(test_fork_comes_late),
-		cmocka_unit_test(test_leaves),
-		cmocka_unit_test(test_one_number),
-		cmocka_unit_test(test_becomes),
-		cmocka_unit_test(test_executes_itself),
-		cmocka_unit_test(test_exec_comes_late),
-		cmocka_unit_test(test_number_of_another),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_lost_reports),
-		cmocka_unit_test(test_snapshot_of_a_life),
+		cmocka_unit_test(test_parent_goes_on),  cmocka_unit_test(test_fork_comes_late),
+		cmocka_unit_test(test_leaves),          cmocka_unit_test(test_one_number),
+		cmocka_unit_test(test_becomes),         cmocka_unit_test(test_executes_itself),
+		cmocka_unit_test(test_exec_comes_late), cmocka_unit_test(test_number_of_another),
+		cmocka_unit_test(test_lost_reports),    cmocka_unit_test(test_snapshot_of_a_life),
 	};
 
 	return cmocka_run_group_tests(tests, folder_new, recorded_teardown);
