@@ -170,7 +170,7 @@ JOBS := $(shell nproc)
 deps:
 	tests/deps.sh
 check:
-	tests/deps.sh
+	tests/deps.sh --check
 	$(MAKE) -j$(JOBS) test-programs
 	tests/run $(B)
 demo:
@@ -183,7 +183,7 @@ demo-async:
 	tests/demo_async $(B)
 # What takes ten minutes and more each.
 soak:
-	tests/deps.sh
+	tests/deps.sh --check
 	$(MAKE) -j$(JOBS) test-programs
 	SOAK=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} tests/run $(B) soak_
 bench:

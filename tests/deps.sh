@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Install the packages that building and testing need, and only those that are missing.
 # Quick when nothing is missing. --bench adds the tools that the benchmarks compare with, --fuzz what
-# libFuzzer needs, --vm what kernels are booted with, --cross what builds and runs for other architectures.
+# libFuzzer needs, --vm what kernels are booted with, --cross what builds and runs for other architectures, --check
+# what the tests open pages and exports with: where that cannot be installed, it is named, and they are skipped.
 set -euo pipefail
 
 debian=(gcc g++ make libc6-dev binutils clang lld rustc libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
@@ -11,6 +12,10 @@ debian=(gcc g++ make libc6-dev binutils clang lld rustc libbpf-dev libelf-dev li
 fedora=(gcc gcc-c++ make glibc-static binutils binutils-devel clang lld rust bpftool libbpf-devel elfutils-libelf-devel
 	elfutils-devel zlib-devel libzstd-devel libyaml-devel capstone-devel sqlite-devel sqlite
 	libcmocka-devel zstd libasan libubsan procps-ng elfutils-debuginfod dwz xz)
+
+on_ubuntu() {
+	grep -qi "^ID=ubuntu" /etc/os-release
+}
 
 have_bpftool() {
 	local tool
@@ -35,14 +40,14 @@ install_debs() {
 	[ "${1:-}" = --vm ] && debian+=(qemu-system-x86 cpio)
 	[ "${1:-}" = --cross ] && debian+=(gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 	if ! have_bpftool; then
-		if grep -qi '^ID=ubuntu' /etc/os-release; then
+		if on_ubuntu; then
 			debian+=(linux-tools-generic)
 		else
 			debian+=(bpftool)
 		fi
 	fi
 	if [ "${1:-}" = --bench ] && ! command -v perf >/dev/null; then
-		if grep -qi '^ID=ubuntu' /etc/os-release; then
+		if on_ubuntu; then
 			debian+=(linux-tools-generic)
 		else
 			debian+=(linux-perf)
@@ -51,13 +56,16 @@ install_debs() {
 	missing=$(missing_debs "${debian[@]}" | tr '\n' ' ')
 	[ -n "$missing" ] || return 0
 	need_root "apt-get install $missing"
-	export DEBIAN_FRONTEND=noninteractive
 	echo "installing: $missing"
 	# shellcheck disable=SC2086 # a list of names
-	apt-get install -qq -y --no-install-recommends $missing >/dev/null 2>&1 && return
+	apt_install $missing
+}
+
+# By the lists of packages that are here, or else by those of now.
+apt_install() {
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1 && return
 	apt-get update -qq
-	# shellcheck disable=SC2086
-	apt-get install -qq -y --no-install-recommends $missing >/dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null
 }
 
 install_rpms() {
@@ -72,6 +80,38 @@ install_rpms() {
 	dnf install -q -y $missing
 }
 
+# What the suite can do without: by commands, for some packages have several of them. Each on its own, so that one that
+# cannot be installed keeps none away.
+install_for_pages() { # NAME_OF_NPM INSTALL...
+	# shellcheck source=tests/browser/find.sh
+	. "$(dirname "${BASH_SOURCE[0]}")/browser/find.sh"
+	local npm=$1
+	shift
+	command -v node >/dev/null || optional nodejs "$@"
+	command -v npm >/dev/null || optional "$npm" "$@"
+	find_chromium >/dev/null && return
+	if on_ubuntu; then
+		say_skipped chromium "Ubuntu has it as a snap, which reads no files of tests"
+	else
+		optional chromium "$@"
+	fi
+}
+
+optional() { # PACKAGE INSTALL...
+	local package=$1 said
+	shift
+	if [ "$(id -u)" != 0 ]; then
+		say_skipped "$package" "that takes root"
+		return
+	fi
+	echo "installing: $package"
+	said=$("$@" "$package" 2>&1 >/dev/null) || say_skipped "$package" "${said##*$'\n'}"
+}
+
+say_skipped() { # PACKAGE WHY
+	echo "$1 is not installed ($2): tests that need it are skipped" >&2
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] && return
 	echo "packages are missing: run this with sudo, or install them yourself: $1" >&2
@@ -80,8 +120,10 @@ need_root() {
 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
 	install_debs "$@"
+	[ "${1:-}" != --check ] || install_for_pages npm apt_install
 elif command -v dnf >/dev/null; then
 	install_rpms "$@"
+	[ "${1:-}" != --check ] || install_for_pages nodejs-npm dnf install -q -y
 else
 	for tool in gcc make clang sqlite3 zstd; do
 		command -v "$tool" >/dev/null && continue

@@ -4,7 +4,9 @@
 # are not; $missing says why not.
 # shellcheck disable=SC2034,SC2154 # for and from the test that sources this
 modules='' missing=''
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+# shellcheck source=tests/browser/find.sh
+. "$here/browser/find.sh"
+chromium=$(find_chromium)
 if [ -z "$chromium" ]; then
 	missing="chromium is not installed"
 elif ! command -v node >/dev/null || ! command -v npm >/dev/null; then

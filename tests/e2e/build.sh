@@ -61,6 +61,56 @@ PATH=$tmp/bare "$tmp/bare/bash" tests/deps.sh >"$tmp/log" 2>&1 && fail "nothing 
 grep -q '^gcc is missing, and neither apt-get nor dnf is here to install it' "$tmp/log" && [ "$(wc -l <"$tmp/log")" = 1 ] ||
 	fail "neither apt nor dnf: $(cat "$tmp/log")"
 
+# What only some tests need: each package on its own; one that cannot be installed is named and fails nothing. Ubuntu's
+# chromium is a snap, which is neither installed nor used.
+rm "$tmp"/dnf/{dnf,rpm}
+for tool in dirname readlink grep comm sort; do
+	ln -s "$(command -v $tool)" "$tmp/dnf/$tool"
+done
+stand_in() { # NAME, and what it does on stdin
+	{ echo "#!$(command -v bash)" && cat; } >"$tmp/dnf/$1"
+	chmod 755 "$tmp/dnf/$1"
+}
+stand_in dnf <<END
+[ "\${*: -1}" != chromium ] || { echo 'a warning' >&2; echo 'no chromium here' >&2; exit 1; }
+[ "\$1" = update ] || echo "\${*: -1}" >>"$tmp/asked"
+END
+stand_in rpm </dev/null
+no_chromium='chromium is not installed (no chromium here): tests that need it are skipped'
+for_pages() { # WHAT SENTENCES PACKAGES
+	: >"$tmp/asked"
+	PATH=$tmp/dnf "$tmp/dnf/bash" tests/deps.sh --check >"$tmp/log" 2>&1 || fail "$1: status $?"
+	if [ "$(id -u)" = 0 ]; then
+		expect "$1: what is said" "$(grep -v '^installing: ' "$tmp/log")" "$2"
+		expect "$1: what was installed" "$(paste -s -d ' ' "$tmp/asked")" "$3"
+	else
+		expect "$1: what is said of chromium" "$(grep ^chromium "$tmp/log")" "${2/(*)/(${4:-that takes root})}"
+	fi
+}
+for_pages 'dnf' "$no_chromium" 'nodejs nodejs-npm'
+mv "$tmp/dnf/dnf" "$tmp/dnf/apt-get"
+stand_in dpkg-query <<'END'
+shift 3
+printf '%s installed\n' "$@"
+END
+for_pages 'apt' "$no_chromium" 'nodejs npm'
+rm "$tmp/dnf/grep"
+stand_in grep <<END
+[[ \$* == *ID=ubuntu* ]] || exec $(command -v grep) "\$@"
+END
+snap='Ubuntu has it as a snap, which reads no files of tests'
+for_pages 'apt on Ubuntu' "${no_chromium/no chromium here/$snap}" 'nodejs npm' "$snap"
+stand_in snap </dev/null
+ln -s snap "$tmp/dnf/chromium"
+stand_in chromium-browser <<<'exec /snap/bin/chromium "$@"'
+for_pages 'apt with a snap' "${no_chromium/no chromium here/$snap}" 'nodejs npm' "$snap"
+for tool in node npm google-chrome; do
+	stand_in $tool </dev/null
+done
+: >"$tmp/asked"
+PATH=$tmp/dnf "$tmp/dnf/bash" tests/deps.sh --check >"$tmp/log" 2>&1 || fail "nothing is missing: status $?"
+expect "nothing is missing: what is said and installed" "$(cat "$tmp/log" "$tmp/asked")" ""
+
 # Continuous integration runs what the README says.
 mkdir "$tmp/ci"
 for tool in make sudo; do

@@ -130,4 +130,5 @@ for what in chrome-calls chrome-states chrome-chains chrome-hops chrome-handoffs
 	[ -n "${seen[$what]:-}" ] || [ ${#names[@]} = 2 ] || fail "no capture had any $what"
 done
 [ $failures = 0 ] && [ -n "$missing" ] && skip "compared with SQL only: $missing"
+[ $failures = 0 ] && [ -z "$chromium" ] && skip "Speedscope was not opened: chromium is not installed"
 finish

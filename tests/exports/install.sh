@@ -3,7 +3,9 @@
 # Installs the packages of package.json once into the build folder: $tools is where they are, $missing says why not.
 # shellcheck disable=SC2034,SC2154 # for and from the test that sources this
 tools=$build/exports missing=''
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+# shellcheck source=tests/browser/find.sh
+. "$here/browser/find.sh"
+chromium=$(find_chromium)
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	missing="node or npm is not installed"
 else
