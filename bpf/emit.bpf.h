@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Handing records to the recorder: one ring, and exact counts of what was handed over and of what
- * found no room, by record type and CPU. Knows nothing about what records mean.
+ * Handing records to the recorder: a ring for each group of CPUs, and exact counts of what was
+ * handed over and of what found no room, by record type and CPU. Knows nothing about what records
+ * mean.
  */
 #ifndef CW_EMIT_BPF_H
 #define CW_EMIT_BPF_H
@@ -11,10 +12,18 @@
 #include "abi.h"
 #include "compat.bpf.h"
 
-struct {
+struct cw_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} events __weak SEC(".maps");
+	__uint(max_entries, 1 << 16); /* the recorder makes them */
+};
+
+/* By CPU: several share one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct cw_ring);
+} rings __weak SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -63,11 +72,19 @@ static __always_inline void cw_count_emitted(__u32 kind)
 		__sync_fetch_and_add(&c->emitted, 1);
 }
 
-/* Waking the reader is half the cost of an event: only when a good part of the ring is full. */
-static __always_inline __u64 cw_wake_flags(void)
+/* NULL only where a CPU has a number that none had when the programs were loaded. */
+static __always_inline void *cw_my_ring(void)
 {
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg.wake_bytes ? BPF_RB_FORCE_WAKEUP
-									       : BPF_RB_NO_WAKEUP;
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+/* Waking the reader is half the cost of an event: only when a good part of the ring is full. */
+static __always_inline __u64 cw_wake_flags(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= cfg.wake_bytes ? BPF_RB_FORCE_WAKEUP
+									    : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void cw_fill_header(struct cw_rec *h, __u32 kind, __u32 size, __u64 ts)
@@ -82,7 +99,8 @@ static __always_inline void cw_fill_header(struct cw_rec *h, __u32 kind, __u32 s
 /* Room for a record of constant size, its header filled; NULL when the ring is full (counted). */
 static __always_inline void *cw_reserve(__u32 kind, __u32 size, __u64 ts)
 {
-	struct cw_rec *h = bpf_ringbuf_reserve(&events, size, 0);
+	void *ring = cw_my_ring();
+	struct cw_rec *h = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 
 	if (!h) {
 		cw_count_lost(kind, ts);
@@ -94,14 +112,17 @@ static __always_inline void *cw_reserve(__u32 kind, __u32 size, __u64 ts)
 
 static __always_inline void cw_submit(void *rec, __u32 kind)
 {
+	void *ring = cw_my_ring();
+
 	cw_count_emitted(kind);
-	bpf_ringbuf_submit(rec, cw_wake_flags());
+	bpf_ringbuf_submit(rec, ring ? cw_wake_flags(ring) : 0);
 }
 
 /* Hand over a copy of a record of any size; its header must be filled. 0 when there was room. */
 static __always_inline long cw_output(void *rec, __u32 size, __u32 kind, __u64 ts)
 {
-	long err = bpf_ringbuf_output(&events, rec, size, cw_wake_flags());
+	void *ring = cw_my_ring();
+	long err = ring ? bpf_ringbuf_output(ring, rec, size, cw_wake_flags(ring)) : -1;
 
 	if (err)
 		cw_count_lost(kind, ts);

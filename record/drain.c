@@ -10,13 +10,12 @@
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
-#include <bpf/libbpf.h>
 #include "clock.h"
 #include "drain.h"
 #include "maxrate.h"
 #include "overwrite.h"
 #include "resolve.h"
-#include "ringpos.h"
+#include "rings.h"
 #include "rotate.h"
 #include "slowcalls.h"
 #include "tracked.h"
@@ -26,7 +25,7 @@
 #define EMBED_NS      1000000000ull
 #define EPOCH_BYTES   (64ull << 20)
 #define PLAN_PIECE    60000
-#define CARRY_NS      50000000ull /* the ring may never be empty: others wait, too */
+#define CARRY_NS      50000000ull /* the rings may never be empty: others wait, too */
 #define ROUND         1024 /* records between two looks at the clock and the size of the file */
 #define REST_ROUNDS   100
 #define REST_PAUSE_NS 5000000l
@@ -36,8 +35,7 @@ enum { ON_RING, ON_SIGNAL, ON_EXIT, ON_OUTPUT, ON_USER };
 
 struct cw_drain {
 	struct cw_drain_setup s;
-	struct ring_buffer *ring;
-	struct cw_ringpos ringpos;
+	struct cw_rings *rings;
 	struct cw_tracked *tracked;
 	struct cw_rotation rotation;
 	struct cw_slowcalls *slow;
@@ -45,7 +43,7 @@ struct cw_drain {
 	uint64_t not_before;                /* when they may be wanted again because of a call */
 	int epoll;
 	uint64_t counted;               /* calls of the last function */
-	uint64_t received, thrown_away; /* records out of the ring */
+	uint64_t received, thrown_away; /* records out of the rings */
 	uint64_t start, next_poll, next_embed;
 	uint64_t pause_at;         /* of what is carried over now */
 	uint64_t reached;          /* time of the last record */
@@ -53,12 +51,12 @@ struct cw_drain {
 	uint32_t open[OPEN_CALLS]; /* of the function that is counted, by thread id */
 	bool enough;               /* what comes now is thrown away */
 	bool full;                 /* for the file has its size */
-	bool paused;               /* there is more in the ring */
+	bool paused;               /* there is more in the rings */
 };
 
 static bool is_full(const struct cw_drain *d)
 {
-	return cw_segments_full(d->s.segments, cw_ringpos_waiting(&d->ringpos));
+	return cw_segments_full(d->s.segments, cw_rings_waiting(d->rings));
 }
 
 /*
@@ -125,7 +123,7 @@ static void follow_record(struct cw_drain *d, const struct cw_rec *rec)
 }
 
 /*
- * Is it time for signals, the clock and mappings? And a full ring is a good part of a file: do not
+ * Is it time for signals, the clock and mappings? And full rings are a good part of a file: do not
  * carry all of it over at once.
  */
 static bool must_pause(const struct cw_drain *d)
@@ -135,10 +133,9 @@ static bool must_pause(const struct cw_drain *d)
 	return !d->enough && d->s.segments->o->max_bytes && !d->rotation.until && is_full(d);
 }
 
-static int on_record(void *arg, void *data, size_t size __attribute__((unused)))
+static int on_record(void *arg, const struct cw_rec *rec)
 {
 	struct cw_drain *d = arg;
-	const struct cw_rec *rec = data;
 	int rc;
 
 	d->reached = rec->ts;
@@ -163,6 +160,17 @@ static int watch_fd(struct cw_drain *d, int fd, uint32_t what, uint32_t events)
 	return fd < 0 ? 0 : epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
+static int watch_rings(struct cw_drain *d, const int *rings, size_t n)
+{
+	size_t i;
+	int rc = 0;
+
+	/* Edge-triggered: while a ring is never quite empty a level would never let us sleep. */
+	for (i = 0; !rc && i < n; i++)
+		rc = watch_fd(d, rings[i], ON_RING, EPOLLIN | EPOLLET);
+	return rc;
+}
+
 static int watch_processes(struct cw_drain *d)
 {
 	const struct cw_target *t = d->s.target;
@@ -179,6 +187,9 @@ static int watch_processes(struct cw_drain *d)
 struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 {
 	struct cw_drain *d = calloc(1, sizeof(*d));
+	uint64_t bytes;
+	size_t n;
+	const int *rings = cw_probes_rings(s->probes, &n, &bytes);
 	char text[256];
 	int rc;
 
@@ -187,16 +198,13 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 	d->s = *s;
 	d->rotation.s = &d->s;
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	d->ring = ring_buffer__new(cw_probes_ring_fd(s->probes), on_record, d, NULL);
-	/* Edge-triggered: while the ring is never quite empty a level would never let us sleep. */
-	if (d->epoll < 0 || !d->ring ||
-	    watch_fd(d, cw_probes_ring_fd(s->probes), ON_RING, EPOLLIN | EPOLLET) ||
+	d->rings = cw_rings_new(rings, n, bytes);
+	if (d->epoll < 0 || !d->rings || watch_rings(d, rings, n) ||
 	    watch_fd(d, s->signal_fd, ON_SIGNAL, EPOLLIN) || watch_processes(d)) {
-		snprintf(err, CW_ERR, "cannot map the ring buffer: %s", strerror(errno));
+		snprintf(err, CW_ERR, "cannot map the ring buffers: %s", strerror(errno));
 		cw_drain_free(d);
 		return NULL;
 	}
-	cw_ringpos_map(&d->ringpos, cw_probes_ring_fd(s->probes));
 	/* A pipe tells when its reader is gone; a file does not take part in this. */
 	if (!s->segments->flight)
 		watch_fd(d, s->segments->out.fd, ON_OUTPUT, 0);
@@ -347,8 +355,8 @@ static int carry(struct cw_drain *d)
 	cw_modules_make_room(d->s.modules);
 	d->pause_at = now + CARRY_NS;
 	d->paused = false;
-	rc = ring_buffer__consume(d->ring);
-	if (!d->paused) /* what happened before has gone by */
+	rc = cw_rings_take(d->rings, on_record, d);
+	if (!rc) /* what happened before has gone by */
 		cw_modules_reach(d->s.modules, now);
 	cw_tracked_settle(d->tracked);
 	cw_probes_text_done(d->s.probes);
@@ -441,8 +449,7 @@ void cw_drain_free(struct cw_drain *d)
 {
 	if (!d)
 		return;
-	ring_buffer__free(d->ring);
-	cw_ringpos_unmap(&d->ringpos);
+	cw_rings_free(d->rings);
 	if (d->epoll >= 0)
 		close(d->epoll);
 	cw_tracked_free(d->tracked);

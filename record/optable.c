@@ -114,6 +114,8 @@ const struct argp_option cw_option_table[] = {
 	 "and when a call of FUNCTION took MS or longer", 3},
 	{"ring-size", OPT_RING, "BYTES", 0, "buffer between kernel and recorder, with K or M (16M)",
 	 3},
+	{"rings", OPT_RINGS, "N", 0,
+	 "share it out among N rings for groups of CPUs (one for 8 CPUs)", 3},
 	{"output", 'o', "FILE", 0, "capture file, - for standard output (callweave.cwc)", 3},
 	{"quiet", 'q', NULL, 0, "no closing line", 3},
 	{"verbose", 'v', NULL, 0, "messages of the BPF library", 3},

@@ -27,6 +27,7 @@ enum cw_option_key {
 	OPT_MAX_SIZE,
 	OPT_ROTATE,
 	OPT_RING,
+	OPT_RINGS,
 	OPT_STACK,
 	OPT_EMBED,
 	OPT_EMBED_MAX,

@@ -373,6 +373,9 @@ static error_t parse_output_opt(int key, char *arg, struct argp_state *st)
 	case OPT_RING:
 		o->ring_bytes = cw_value_ring(st, "--ring-size", arg);
 		return 0;
+	case OPT_RINGS:
+		o->rings = cw_value_count(st, "--rings", arg, CW_MAX_RINGS);
+		return 0;
 	case OPT_MAX_SIZE:
 		o->max_bytes = cw_value_size(st, "--max-size", arg, MIN_FILE);
 		return 0;

@@ -9,6 +9,8 @@
 #include "modtab.h"
 #include "plan.h"
 
+#define CW_MAX_RINGS 64
+
 struct cw_options {
 	/* What to trace: -p, --exec or --cgroup, or else every process of binary. */
 	pid_t *pids; /* -p, each once; malloc'ed */
@@ -28,7 +30,8 @@ struct cw_options {
 	bool check; /* say what can be recorded here */
 
 	const char *output;
-	uint64_t ring_bytes; /* a power of two times the page size */
+	uint64_t ring_bytes; /* of all rings; a power of two times the page size */
+	uint32_t rings;      /* 0: as many as suit the CPUs */
 	uint64_t max_bytes;  /* of a capture file; 0: no limit */
 	uint64_t flight_ns;  /* keep this much of the end in memory; 0: write all */
 	char *flight_when; /* name of a function whose slow calls have it written, malloc'ed; NULL:

@@ -48,6 +48,9 @@ uint64_t cw_value_count(const struct argp_state *st, const char *name, const cha
 
 	errno = 0;
 	v = strtoull(text, &end, 10);
+	if (!errno && !*end && v > max)
+		argp_error(st, "%s takes a whole number from 1 to %llu, not '%s'", name,
+			   (unsigned long long)max, text);
 	if (errno || end == text || *end || !v || v > max || *text == '-')
 		argp_error(st, "%s takes a positive whole number, not '%s'", name, text);
 	return v;

@@ -139,9 +139,11 @@ void cw_probes_stop(struct cw_probes *pr)
 	pr->skel->bss->cw_stopped = 1;
 }
 
-int cw_probes_ring_fd(const struct cw_probes *pr)
+const int *cw_probes_rings(const struct cw_probes *pr, size_t *n, uint64_t *bytes)
 {
-	return bpf_map__fd(pr->skel->maps.events);
+	*n = pr->nrings;
+	*bytes = pr->ring_bytes;
+	return pr->rings;
 }
 
 unsigned int cw_probes_cpus(const struct cw_probes *pr)
@@ -213,6 +215,8 @@ void cw_probes_free(struct cw_probes *pr)
 		callweave_bpf__destroy(pr->copies[--pr->ncopies]);
 	free(pr->copies);
 	callweave_bpf__destroy(pr->skel);
+	while (pr->nrings)
+		close(pr->rings[--pr->nrings]);
 	free(pr->links);
 	free(pr->own);
 	free(pr);

@@ -66,7 +66,8 @@ void cw_probes_stop(struct cw_probes *pr);
 /* Detach the programs. Takes long on a busy host, so it comes after all else. */
 void cw_probes_detach(struct cw_probes *pr);
 
-int cw_probes_ring_fd(const struct cw_probes *pr);
+/* Descriptors of the n rings, of bytes each, that records come through. */
+const int *cw_probes_rings(const struct cw_probes *pr, size_t *n, uint64_t *bytes);
 unsigned int cw_probes_cpus(const struct cw_probes *pr);
 /* Counts of one record type, one per CPU. */
 int cw_probes_counts(const struct cw_probes *pr, uint32_t kind, struct cw_count *percpu);

@@ -18,6 +18,7 @@
 #include "probes_own.h"
 
 #define WAKE_BYTES (256u << 10)
+#define RING_CPUS  8 /* that share a ring unless it was said how many do */
 
 static bool verbose;
 
@@ -99,7 +100,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	c->in_cgroup = t->cgroup_fd >= 0;
 	c->exec_dev = t->own.at[0].dev;
 	c->exec_ino = t->own.at[0].ino;
-	c->wake_bytes = o->ring_bytes / 4 < WAKE_BYTES ? o->ring_bytes / 4 : WAKE_BYTES;
+	c->wake_bytes = pr->ring_bytes / 4 < WAKE_BYTES ? pr->ring_bytes / 4 : WAKE_BYTES;
 	c->thread_size = kernel_stack_bytes();
 	c->max_rate = o->max_rate;
 	c->stacks = o->plan->stacks;
@@ -113,7 +114,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 				  (p->at[0].at.flags & CW_PROBE_NO_FP ? CW_COOKIE_NO_FP : 0) |
 					  (o->plan->stacks ? CW_COOKIE_STACK : 0),
 				  p->at[0].at.sp_adjust);
-	bpf_map__set_max_entries(pr->skel->maps.events, o->ring_bytes);
+	bpf_map__set_max_entries(pr->skel->maps.rings, pr->cpus);
 	bpf_map__set_max_entries(pr->skel->maps.runq, pr->cpus);
 	bpf_map__set_max_entries(pr->skel->maps.saves, pr->cpus * CW_STACK_SLOTS);
 	bpf_map__set_value_size(pr->skel->maps.saves, CW_SAVE_VALUE(c->save_bytes));
@@ -189,6 +190,46 @@ static int set_cgroup(struct cw_probes *pr, int fd)
 		       : 0;
 }
 
+/*
+ * A ring's lock costs more the more CPUs want it (two that do nothing else: seven times as much),
+ * so that many share several. All together have the size that was asked for.
+ */
+static int make_rings(struct cw_probes *pr, const struct cw_options *o)
+{
+	long page = sysconf(_SC_PAGESIZE), online = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = o->rings ? o->rings : (online + RING_CPUS - 1) / RING_CPUS;
+
+	if (n > CW_MAX_RINGS)
+		n = CW_MAX_RINGS;
+	if (n > o->ring_bytes / page)
+		n = o->ring_bytes / page;
+	pr->ring_bytes = o->ring_bytes;
+	while (pr->ring_bytes > o->ring_bytes / n)
+		pr->ring_bytes /= 2;
+	for (; pr->nrings < n; pr->nrings++) {
+		pr->rings[pr->nrings] =
+			bpf_map_create(BPF_MAP_TYPE_RINGBUF, "cw_ring", 0, 0, pr->ring_bytes, NULL);
+		if (pr->rings[pr->nrings] < 0)
+			return -errno;
+	}
+	return bpf_map__set_inner_map_fd(pr->skel->maps.rings, pr->rings[0]);
+}
+
+/* Neighbours share one: they are likely to share a cache, too. */
+static int share_rings(struct cw_probes *pr)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t group = (online + pr->nrings - 1) / pr->nrings, cpu;
+	int *ring;
+
+	for (cpu = 0; cpu < pr->cpus; cpu++) {
+		ring = &pr->rings[cpu / group % pr->nrings];
+		if (bpf_map_update_elem(bpf_map__fd(pr->skel->maps.rings), &cpu, ring, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
 int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const struct cw_target *t,
 		   const struct cw_points *p, char *err)
 {
@@ -211,10 +252,15 @@ int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const str
 	rc = pr->links && pr->own ? cw_check_privilege(pr->multi, err) : -ENOMEM;
 	if (!rc) {
 		pr->skel = callweave_bpf__open();
-		rc = pr->skel ? configure(pr, o, t, p, err) : -errno;
+		rc = pr->skel ? make_rings(pr, o) : -errno;
+	}
+	if (!rc) {
+		rc = configure(pr, o, t, p, err);
 	}
 	if (!rc) {
 		rc = callweave_bpf__load(pr->skel);
+		if (!rc)
+			rc = share_rings(pr);
 		if (!rc && t->cgroup_fd >= 0)
 			rc = set_cgroup(pr, t->cgroup_fd);
 		if (!rc && !pr->cookies)

@@ -20,6 +20,9 @@ struct cw_probes {
 	bool multi;
 	bool cookies; /* 5.15: probes carry a number */
 	unsigned int cpus;
+	int rings[CW_MAX_RINGS]; /* that the CPUs share */
+	size_t nrings;
+	uint64_t ring_bytes; /* of each */
 	int fds[CW_MAX_POINT_FILES]
 	       [2];              /* uprobe_multi links of files, entries and returns; 0 none */
 	struct bpf_link **links; /* of tracepoints */

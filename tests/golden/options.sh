@@ -16,7 +16,7 @@ declare -A wrong=(
 	[async-hop]=a,9,b [async-max-age-ms]=many [async-source-arg]=9 [async-target-arg]=nine
 	[color]=pink [diagnostic-interval-ms]=x [duration]=soon [embed]=some [flight]=x [flight-when]=f [embed-max]=big
 	[format]=xml [from]=noon [key]=x [max-events]=1.5 [max-rate]=fast [max-rate]=often [max-size]=big [min-queue-ms]=x [min-total-ms]=x
-	[min-change]=x [min-work-ms]=x [offset]=here [pid]=abc [ring-size]=12345 [rotate]=0 [section]=nonsense [srcline]=some [stack]=some
+	[min-change]=x [min-work-ms]=x [offset]=here [pid]=abc [ring-size]=12345 [rings]=65 [rotate]=0 [section]=nonsense [srcline]=some [stack]=some
 	[tid]=x [to]=noon [top]=x [weight]=feathers)
 # Names of files: those that cannot be read are failures, not usage.
 declare -A unreadable=([config]=1 [check-config]=1)

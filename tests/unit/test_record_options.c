@@ -86,6 +86,7 @@ static void defaults(void **state)
 	assert_int_equal(o.pids[0], 12);
 	assert_string_equal(o.output, "callweave.cwc");
 	assert_int_equal(o.ring_bytes, 16 << 20);
+	assert_int_equal(o.rings, 0);
 	assert_int_equal(o.plan->nfuncs, 1);
 	assert_string_equal(o.plan->funcs[0].name, "handle");
 	assert_false(o.plan->funcs[0].ret);
@@ -460,6 +461,8 @@ static void usage_errors(void **state)
 		"-p 1 --ring-size 3000 f",
 		"-p 1 --ring-size 24M f",
 		"-p 1 --ring-size 2K f",
+		"-p 1 --rings 0 f",
+		"-p 1 --rings 65 f",
 		"-p 1 --duration 0 f",
 		"-p 1 --duration soon f",
 		"-p 1 --max-events 1.5 f",
