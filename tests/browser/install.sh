@@ -6,6 +6,8 @@
 modules='' missing=''
 # shellcheck source=tests/browser/find.sh
 . "$here/browser/find.sh"
+# shellcheck source=tests/browser/npm.sh
+. "$here/browser/npm.sh"
 chromium=$(find_chromium)
 if [ -z "$chromium" ]; then
 	missing="chromium is not installed"
@@ -19,7 +21,6 @@ else
 	flock 7 # two tests may want them at a time; npm writes its list when all is there
 	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] &&
 		[ -e "$modules/node_modules/.package-lock.json" ] ||
-		timeout 120 npm install --prefix "$modules" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
-		modules='' missing="npm cannot install playwright-core: $(tail -n 1 "$tmp/npm.log")"
+		reason=$(npm_install "$modules") || modules='' missing="npm cannot install playwright-core: $reason"
 	exec 7>&-
 fi

@@ -111,6 +111,14 @@ done
 PATH=$tmp/dnf "$tmp/dnf/bash" tests/deps.sh --check >"$tmp/log" 2>&1 || fail "nothing is missing: status $?"
 expect "nothing is missing: what is said and installed" "$(cat "$tmp/log" "$tmp/asked")" ""
 
+# A registry that cannot be used is a reason to skip, in its own words.
+stand_in npm <<'END'
+echo 'npm WARN old'$'\nnpm ERR! code SELF_SIGNED\nnpm ERR! request to https://registry/axe-core failed, reason: self-signed\n\nnpm ERR! A complete log' >&2
+exit 1
+END
+expect "why npm cannot install" "$(. "$here/browser/npm.sh" && PATH=$tmp/dnf:$PATH npm_install "$tmp/dnf")" \
+	'request to https://registry/axe-core failed, reason: self-signed'
+
 # Continuous integration runs what the README says.
 mkdir "$tmp/ci"
 for tool in make sudo; do

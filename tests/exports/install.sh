@@ -5,6 +5,8 @@
 tools=$build/exports missing=''
 # shellcheck source=tests/browser/find.sh
 . "$here/browser/find.sh"
+# shellcheck source=tests/browser/npm.sh
+. "$here/browser/npm.sh"
 chromium=$(find_chromium)
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	missing="node or npm is not installed"
@@ -16,8 +18,7 @@ else
 	# npm writes that list when all is there.
 	for package in .package-lock.json speedscope @hpcc-js/wasm-graphviz @opentelemetry/otlp-transformer ajv playwright-core axe-core; do
 		[ -e "$tools/node_modules/$package" ] && continue
-		timeout 120 npm install --prefix "$tools" --no-audit --no-fund --silent >"$tmp/npm.log" 2>&1 ||
-			missing="npm cannot install speedscope and others: $(tail -n 1 "$tmp/npm.log")"
+		reason=$(npm_install "$tools") || missing="npm cannot install speedscope and others: $reason"
 		break
 	done
 	exec 7>&-
