@@ -249,11 +249,18 @@ CW.term = (name, text) =>
 		h('div', null, CW.meaning[name])
 	);
 
-/* A table: columns are {title, n (number), nowrap, wide (text), cell(row), sort(row)}. A click on a head sorts. */
+/* A table: columns are {title, n (number), nowrap, wide (text), cell(row), sort(row)}. A click on a head sorts. A number
+   by which the rows fall from the start has its arrow at once. */
 CW.table = function (columns, rows, attrs) {
 	const body = h('tbody');
-	let by = null,
+	const falls = c => {
+		const values = c.n && c.sort ? rows.map(c.sort) : [];
+		return values.some(v => v !== values[0]) && values.every((v, i) => !i || v <= values[i - 1]);
+	};
+	const found = columns.findIndex(falls);
+	let by = found < 0 ? null : found,
 		down = true;
+	const order = i => (i !== by ? 'none' : down ? 'descending' : 'ascending');
 	const fill = () => {
 		const sorted =
 			by === null
@@ -278,7 +285,7 @@ CW.table = function (columns, rows, attrs) {
 	const heads = columns.map((c, i) =>
 		h(
 			'th',
-			{ class: c.n ? 'n' : null, scope: 'col' },
+			{ class: c.n ? 'n' : null, scope: 'col', 'aria-sort': c.sort ? order(i) : null },
 			c.sort
 				? h(
 						'button',
@@ -287,9 +294,7 @@ CW.table = function (columns, rows, attrs) {
 							onclick: () => {
 								down = by === i ? !down : true;
 								by = i;
-								heads.forEach((x, j) =>
-									x.setAttribute('aria-sort', j !== i ? 'none' : down ? 'descending' : 'ascending')
-								);
+								heads.forEach((x, j) => columns[j].sort && x.setAttribute('aria-sort', order(j)));
 								fill();
 							},
 						},

@@ -239,9 +239,10 @@ CW.chains.buildTable = function () {
 			`, sorted by ${cols.find(x => x.id === self.sort).title}`,
 			self.list.length > 9 ? '; the list scrolls' : '',
 		].join('');
-		heads.forEach((x, i) =>
-			x.setAttribute('aria-sort', cols[i].id !== self.sort ? 'none' : self.down ? 'descending' : 'ascending')
-		);
+		cols.forEach((c, i) => {
+			if (c.value)
+				heads[i].setAttribute('aria-sort', c.id !== self.sort ? 'none' : self.down ? 'descending' : 'ascending');
+		});
 		draw();
 	};
 	self.reveal = () => {

@@ -76,6 +76,25 @@ async function checkLayout(where) {
 	}), []);
 }
 
+// A head that sorts has the arrow of its direction, and it alone. The list of chains is then as it was.
+async function checkSorting(where) {
+	check(`${where}: what can be sorted says so, and nothing else`, await page.$$eval('#main th', all =>
+		all.filter(th => th.hasAttribute('aria-sort') !== Boolean(th.querySelector('button'))).map(th => th.textContent)), []);
+	check(`${where}: arrows of sorting`, await page.$$eval('#main table:has(th button)', tables => tables.flatMap(table => {
+		const heads = [...table.tHead.rows[0].cells], bad = [];
+		const arrow = th => getComputedStyle(th.querySelector('button') ?? th, '::after').content.replace(/[" ]/g, '');
+		for (const th of heads.filter(x => x.querySelector('button')))
+			for (let i = 0; i < 2; i++) {
+				th.querySelector('button').click();
+				const wanted = th.ariaSort === 'ascending' ? '↑' : '↓', all = heads.map(x => x === th ? 'none' : arrow(x));
+				if (arrow(th) !== wanted || all.some(x => x !== 'none'))
+					bad.push(`${th.textContent}: ${arrow(th)}, others ${all.join(' ')}`);
+			}
+		return bad;
+	})), []);
+	await page.evaluate(() => document.querySelector('.vtable') && Object.assign(CW.chains, { sort: 'total', down: true }).refresh());
+}
+
 async function axe(where) {
 	if (!await page.evaluate(() => Boolean(globalThis.axe)))
 		await page.evaluate(readFileSync(require.resolve('axe-core'), 'utf8'));
@@ -106,6 +125,7 @@ for (const theme of ['light', 'dark']) {
 		if (theme === 'light') {
 			await checkLayout(where);
 			await checkWords(where);
+			await checkSorting(where);
 		}
 		await shot(`${tab}-${theme}`);
 	}
@@ -462,14 +482,15 @@ check('elements that names brought', await page.evaluate(() => document.querySel
 check('nothing that a name says was run', await page.evaluate(() => globalThis.injected ?? null), null);
 check('no control or direction character is shown raw', await page.evaluate(() => /[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)), false);
 
+// By links, for paper needs no tabs to click.
 await page.emulateMedia({ media: 'print' });
-await page.click('#tab-overview');
+await page.evaluate(() => { location.hash = '#/overview'; });
 await settle();
 check('printable: the bar of tools is gone', await page.evaluate(() => getComputedStyle(document.querySelector('.tools')).display), 'none');
 await page.evaluate(() => CW.theme('dark'));
 check('printable: paper is light', await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
 if (truth.chain) {
-	await page.click('#tab-chains');
+	await page.evaluate(() => { location.hash = '#/chains'; });
 	await settle();
 	check('printable: no blank in place of rows that are scrolled away', await page.evaluate(() =>
 		[...document.querySelectorAll('tr.space')].reduce((s, e) => s + e.getBoundingClientRect().height, 0)), 0);
