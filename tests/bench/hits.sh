@@ -25,6 +25,9 @@ hit_empty_entry() { start_empty hit; }
 hit_callweave_deep() { start_callweave hit; }
 hit_callweave_push() { start_callweave --stack none begins_push; }
 hit_callweave_endbr() { start_callweave --stack none begins_endbr; }
+hit_callweave_cpus() { start_callweave --stack none --ring-size 64M hit; }
+hit_callweave_one() { hit_callweave_cpus; }
+hit_callweave_rings() { start_callweave --stack none --ring-size 64M --rings "$(nproc)" hit; }
 
 # The floor: a program that does nothing, on the breakpoint that the recorder chose.
 start_empty() { # FUNCTION
@@ -40,10 +43,10 @@ bytes_a_hit() { # KIND ROUND
 	sample "hits.bytes.$1" "$2" "$(quotient $((bytes - payload)) "$events")"
 }
 
-one_hit() { # TOOL KIND ROUND FUNCTION
+one_hit() { # TOOL KIND ROUND FUNCTION [CALLS_A_SECOND THREADS]
 	[ -e "$tmp/failed.hits.$1.$2" ] && return
 	progress "hits: round $3 of $rounds, $1, $2"
-	if traced "hit_$1_$2" "$hits" "$tmp/go" 0.3 "$4"; then
+	if traced "hit_$1_$2" "$hits" "$tmp/go" 0.3 "${@:4}"; then
 		sample "hits.$1.$2" "$3" "$(target_says ns)"
 		[ "$1" != callweave ] || bytes_a_hit "$2" "$3"
 	else
@@ -69,6 +72,17 @@ hit_rows() { # KIND WHAT BPFTRACE PERF
 	hit_row "hits.$1.perf" "$2" "$1" perf "$4"
 }
 
+# What CPUs that hand over records at the same time cost each other.
+cpus_row() { # KIND WHAT WORDS OTHER [GOAL]
+	local kind
+	for kind in "$1" "$4"; do
+		[ -e "$tmp/failed.hits.callweave.$kind" ] || continue
+		failed "hits.$1" "$2" "$(cat "$tmp/failed.hits.callweave.$kind")"
+		return
+	done
+	row_beside "hits.$1" "$2" "hits.callweave.$1" ns "$3" "hits.callweave.$4" "${5:-}"
+}
+
 section_hits() {
 	local round kind tool tools=(callweave) missing_bpftrace='' missing_perf='' missing_empty=''
 	if have bpftrace; then tools+=(bpftrace); else missing_bpftrace="bpftrace is not installed"; fi
@@ -87,6 +101,9 @@ section_hits() {
 		one_hit callweave deep "$round" deep
 		one_hit callweave push "$round" begins_push
 		one_hit callweave endbr "$round" begins_endbr
+		one_hit callweave one "$round" hit
+		one_hit callweave cpus "$round" hit 0 "$(nproc)"
+		one_hit callweave rings "$round" hit 0 "$(nproc)"
 	done
 	remove_perf_probes
 	hit_rows entry "one hit: entry, with its arguments" "bpftrace, counted" "perf record"
@@ -96,6 +113,8 @@ section_hits() {
 	hit_row hits.floor "one hit: entry, with its arguments" entry empty "an empty BPF program"
 	[ -e "$tmp/failed.hits.callweave.deep" ] || row hits.deep "bytes of a hit with a stack of 20 frames, the same each time" \
 		"$(median hits.bytes.deep)" bytes "without stacks" "$(median hits.bytes.entry)" "" "<= 16"
+	cpus_row cpus "one hit: all $(nproc) CPUs at once" "one CPU alone" one "<= 1.25"
+	cpus_row rings "the same, with a ring for each CPU" "as they share rings" cpus
 	if [ -e "$tmp/failed.hits.callweave.endbr" ]; then
 		failed hits.endbr "one hit: function with endbr64" "$(cat "$tmp/failed.hits.callweave.endbr")"
 	else
