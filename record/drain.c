@@ -328,6 +328,8 @@ static int periodic(struct cw_drain *d, uint64_t now, char *err)
 	if (!rc && now >= d->next_poll) {
 		d->next_poll = now + POLL_NS;
 		rc = cw_losses_poll(d->s.losses);
+		if (!rc && !d->paused)
+			rc = cw_modules_look_again(d->s.modules, false);
 	}
 	if (!rc && now >= d->next_embed) {
 		d->next_embed = now + EMBED_NS;

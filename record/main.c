@@ -206,6 +206,8 @@ static int step_finish(struct recording *r)
 
 	cw_interrupt_next_kills();
 	cw_probes_stop(r->probes);
+	if (!rc) /* the target lives */
+		rc = cw_modules_look_again(r->modules, true);
 	cw_child_stop(r->target.child);
 	cw_interrupt_child(0);
 	if (!rc)

@@ -20,6 +20,7 @@
 #include "pending.h"
 #include "perfmap.h"
 #include "proctab.h"
+#include "relook.h"
 #include "snapshot.h"
 #include "wanted.h"
 
@@ -41,6 +42,7 @@ struct cw_modules {
 	void *text_arg;
 	bool initial_ns;  /* the recorder's pids are the kernel's */
 	uint64_t scanned; /* when stale mappings were last read */
+	struct cw_relook relook;
 	/* While a process is read: */
 	struct cw_proc *proc;
 	struct cw_missing_text *missing; /* NULL: not looked for */
@@ -190,6 +192,31 @@ static int put_proc_map(void *arg, const struct cw_mapped_file *f, uint64_t pgof
 	return put_map(m, m->proc, f, &e);
 }
 
+/* cw_snapshot_maps's: memory that lies over text by now. */
+static int put_moved_over(void *arg, const struct cw_mapped_file *f, uint64_t pgoff, uint32_t prot)
+{
+	struct cw_modules *m = arg;
+	struct cw_mapped_file part = *f;
+	int rc = 0;
+
+	for (; !rc && cw_moved_over(m->modtab, m->proc, &part, f->end); part.start = part.end)
+		rc = put_proc_map(m, &part, pgoff, prot);
+	return rc;
+}
+
+static int look_again(void *arg, struct cw_proc *p)
+{
+	struct cw_modules *m = arg;
+	int rc;
+
+	m->proc = p;
+	m->ts = cw_clock_ns(CLOCK_MONOTONIC);
+	rc = cw_snapshot_maps(p->rec_pid, p->start_boottime, put_moved_over, m);
+	cw_missing_text_free(m->missing);
+	m->missing = NULL;
+	return rc == -ESRCH ? 0 : rc;
+}
+
 /*
  * What was mapped before belongs to the program before, also what is mapped at the same place
  * again.
@@ -198,6 +225,8 @@ static void put_exec(struct cw_modules *m, struct cw_proc *p, uint64_t ts)
 {
 	cw_proc_clear(p, ts);
 	p->executed = ts;
+	p->look_at = 0;
+	cw_relook_new_program(&m->relook);
 	p->whole = true;
 	tell_text(m, p->pid, 0, 0);
 	/* What /proc has shown of the new program already. */
@@ -322,6 +351,8 @@ int cw_modules_snapshot(struct cw_modules *m, uint32_t pid, uint32_t global)
 	}
 	if (!p->start_boottime)
 		p->start_boottime = info.start_boottime;
+	if (!p->look_at)
+		cw_relook_new_program(&m->relook);
 	p->ns_pid = info.ns_pid;
 	p->uid = info.uid;
 	p->mnt_ns = info.mnt_ns;
@@ -414,6 +445,13 @@ int cw_modules_reach(struct cw_modules *m, uint64_t ts)
 int cw_modules_drain(struct cw_modules *m)
 {
 	return cw_modules_reach(m, cw_clock_ns(CLOCK_MONOTONIC));
+}
+
+int cw_modules_look_again(struct cw_modules *m, bool last)
+{
+	uint64_t t = cw_clock_ns(CLOCK_MONOTONIC);
+
+	return cw_relook_visit(&m->relook, m->procs, t, last, look_again, m);
 }
 
 int cw_modules_make_room(struct cw_modules *m)

@@ -100,6 +100,42 @@ static bool is_moved(struct cw_modtab *t, const struct cw_proc *p, const struct 
 	return yes;
 }
 
+/* May it be compared with files? Permission to look at maps is less than that. */
+static bool can_tell(struct cw_modtab *t, uint32_t pid, uint32_t module_id)
+{
+	int fd = cw_modtab_file(t, module_id), mem;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+	mem = fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	if (mem >= 0)
+		close(mem);
+	return mem >= 0;
+}
+
+bool cw_moved_over(struct cw_modtab *t, const struct cw_proc *p, struct cw_mapped_file *f,
+		   uint64_t end)
+{
+	const struct cw_map_entry *e;
+	uint32_t owner;
+
+	for (; cw_is_memory(f->path) && f->start < end; f->start = e->end) {
+		e = cw_proc_next_map(p, f->start);
+		if (!e || e->start >= end)
+			return false;
+		if ((e->flags & CW_MAP_MOVED) || cw_modtab_is_memory(t, e->module_id, &owner) ||
+		    !can_tell(t, p->rec_pid, e->module_id))
+			continue;
+		if (f->start < e->start)
+			f->start = e->start;
+		f->end = e->end < end ? e->end : end;
+		return true;
+	}
+	return false;
+}
+
 bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw_mapped_file *f,
 		   struct cw_map_entry *e)
 {

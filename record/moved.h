@@ -29,6 +29,14 @@ bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw
 		   struct cw_map_entry *e);
 
 /*
+ * Does memory f of p, as /proc shows it, lie where the text of a file was mapped, and is nothing
+ * known of that yet? Makes f the first such part; the next is sought from f->end on, which is to
+ * become f->start. end: of all of it. Not where what lies there cannot be compared with the file.
+ */
+bool cw_moved_over(struct cw_modtab *t, const struct cw_proc *p, struct cw_mapped_file *f,
+		   uint64_t end);
+
+/*
  * Is it such memory with the text of a file that has other parts mapped around it, when nothing is
  * known of what was mapped there before? missing: where text should be in p, read when it is NULL;
  * the caller frees it before p maps anything else. Sets the same of e; e->module_id is 0 when there

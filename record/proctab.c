@@ -153,6 +153,13 @@ const struct cw_map_entry *cw_proc_find_map(const struct cw_proc *p, uint64_t ad
 	return i < p->nmaps && p->maps[i].start <= addr ? &p->maps[i] : NULL;
 }
 
+const struct cw_map_entry *cw_proc_next_map(const struct cw_proc *p, uint64_t addr)
+{
+	size_t i = first_above(p, addr);
+
+	return i < p->nmaps ? &p->maps[i] : NULL;
+}
+
 static int reserve(void **array, size_t *capacity, size_t wanted, size_t size)
 {
 	size_t n = *capacity ? *capacity : 16;
@@ -223,7 +230,8 @@ int cw_proc_add_map(struct cw_proc *p, const struct cw_map_entry *e)
 	if (e->start >= e->end)
 		return 0;
 	if (m && m->start == e->start && m->end == e->end && m->pgoff == e->pgoff &&
-	    m->module_id == e->module_id && m->prot == e->prot) {
+	    m->module_id == e->module_id && m->prot == e->prot &&
+	    !((m->flags ^ e->flags) & CW_MAP_MOVED)) {
 		m->generation = p->generation;
 		if (e->ts >= m->ts)
 			return 0;

@@ -27,6 +27,8 @@ struct cw_proc {
 	uint32_t rec_pid;                /* in the recorder's namespace */
 	uint64_t start_boottime;
 	uint32_t generation;
+	uint64_t look_at;  /* when its mappings are looked at again; 0: not planned yet */
+	uint64_t look_gap; /* since the look before that */
 	bool stale;        /* a stack showed an address that is in no mapping */
 	uint64_t born;     /* its life began then; 0: not known */
 	uint64_t executed; /* its program began then; 0: not known */
@@ -71,6 +73,8 @@ void cw_proc_clear(struct cw_proc *p, uint64_t ts);
 
 /* The mapping that holds addr, or NULL. O(log n). */
 const struct cw_map_entry *cw_proc_find_map(const struct cw_proc *p, uint64_t addr);
+/* The first mapping that ends above addr, or NULL. */
+const struct cw_map_entry *cw_proc_next_map(const struct cw_proc *p, uint64_t addr);
 
 /* Forget mappings that the present generation did not see. */
 void cw_proc_drop_old_maps(struct cw_proc *p);

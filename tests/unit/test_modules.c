@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: record/modules.o record/pending.o record/perfmap.o record/moved.o record/modtab.o */
-/* LINK: record/procinfo.o record/kerntext.o record/missing_text.o */
+/* LINK: record/procinfo.o record/relook.o record/kerntext.o record/missing_text.o */
 /* LINK: record/modopen.o record/proctab.o */
 /* LINK: record/idmap.o record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
@@ -381,6 +381,76 @@ static void test_add_fd(void **state)
 	assert_non_null(map_of("/proc/self/exe", pid));
 }
 
+/* Memory with these bytes over the page of a function of a library; where that is. */
+static char *move_over(const char *lib, bool same)
+{
+	char *from = dlsym(dlopen(in_dir(lib), RTLD_NOW), "f"), *to;
+
+	from = (char *)((uintptr_t)from & ~4095ul);
+	to = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(to, MAP_FAILED);
+	memset(to, 0xcc, 4096);
+	if (same)
+		memcpy(to, from, 4096);
+	assert_int_equal(mprotect(to, 4096, PROT_READ | PROT_EXEC), 0);
+	assert_ptr_equal(mremap(to, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, from), from);
+	return from;
+}
+
+/* The mapping that a process had at an address at last. */
+static const struct cw_map *map_at(const char *address)
+{
+	const struct cw_map *found = NULL;
+
+	for (size_t i = 0; i < nrecs; i++) {
+		const struct cw_map *map = (const void *)recs[i];
+
+		if (recs[i]->type == CW_MAP && map->start <= (uintptr_t)address &&
+		    (uintptr_t)address < map->end)
+			found = map;
+	}
+	return found;
+}
+
+/* Memory that is moved over text, of which nobody tells. */
+static void test_moved_over(void **state)
+{
+	struct cw_modules *m;
+	const struct cw_map *map;
+	uint32_t pid = (uint32_t)getpid();
+	uint64_t before, after;
+	size_t maps;
+	char *same, *other;
+
+	(void)state;
+	assert_non_null(dlopen(in_dir("moved.so"), RTLD_NOW));
+	assert_non_null(dlopen(in_dir("covered.so"), RTLD_NOW));
+	begin();
+	m = cw_modules_new(writer);
+	assert_int_equal(cw_modules_snapshot(m, pid, pid), 0);
+	same = move_over("moved.so", true);
+	other = move_over("covered.so", false);
+	before = now();
+	assert_int_equal(cw_modules_look_again(m, true), 0);
+	after = now();
+	assert_int_equal(cw_modules_look_again(m, true), 0); /* nothing new */
+	cw_modules_free(m);
+	end();
+	map = map_at(same);
+	assert_ptr_equal(map, map_of(in_dir("moved.so"), pid));
+	assert_int_equal(map->flags, CW_MAP_PROC | CW_MAP_MOVED);
+	assert_int_equal(map->pgoff, 4096);
+	assert_true(map->h.ts >= before && map->h.ts <= after);
+	map = map_at(other);
+	assert_non_null(map);
+	assert_int_equal(map->module_id, module_named("[anon]")->module_id);
+	assert_int_equal(map->pgoff, (uintptr_t)other);
+	assert_int_equal(map->flags, CW_MAP_PROC);
+	for (size_t i = maps = 0; i < nrecs; i++)
+		maps += recs[i]->type == CW_MAP && recs[i]->ts >= before;
+	assert_int_equal(maps, 2);
+}
+
 static int setup(void **state)
 {
 	if (folder_new(state))
@@ -389,7 +459,9 @@ static int setup(void **state)
 		     " && gcc -O1 -fPIC -shared -o lib.so a.c && gcc -o prog a.c && cp prog prog2"
 		     " && gcc -O2 -Wl,--build-id=none -fPIC -shared -o noid.so a.c"
 		     " && gcc -O0 -fPIC -shared -o other.so a.c"
-		     " && gcc -O3 -fPIC -shared -DX -o early.so a.c");
+		     " && gcc -O3 -fPIC -shared -DX -o early.so a.c"
+		     " && gcc -Os -fPIC -shared -Wl,-z,separate-code -o moved.so a.c"
+		     " && gcc -Og -fPIC -shared -Wl,-z,separate-code -o covered.so a.c");
 }
 
 int main(void)
@@ -399,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_late),        cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_unwatched),   cmocka_unit_test(test_add_fd),
 		cmocka_unit_test(test_early_stack), cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_moved_over),
 	};
 
 	return cmocka_run_group_tests(tests, setup, recorded_teardown);
