@@ -13,9 +13,9 @@
 #include "optable.h"
 #include "options.h"
 #include "optvalues.h"
+#include "rings.h"
 #include "say.h"
 
-#define DEFAULT_RING  (16ull << 20)
 #define DEFAULT_EMBED (1ull << 30)
 #define MIN_FILE      (64ull << 10)
 #define MAX_FUNCS     256
@@ -519,7 +519,6 @@ void cw_options_parse(struct cw_options *o, int argc, char **argv)
 
 	memset(o, 0, sizeof(*o));
 	o->output = "callweave.cwc";
-	o->ring_bytes = DEFAULT_RING;
 	o->embed_max = DEFAULT_EMBED;
 	o->plan = cw_plan_new();
 	argp_err_exit_status = 2;

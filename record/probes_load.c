@@ -18,7 +18,6 @@
 #include "probes_own.h"
 
 #define WAKE_BYTES (256u << 10)
-#define RING_CPUS  8 /* that share a ring unless it was said how many do */
 
 static bool verbose;
 
@@ -192,20 +191,14 @@ static int set_cgroup(struct cw_probes *pr, int fd)
 
 /*
  * A ring's lock costs more the more CPUs want it (two that do nothing else: seven times as much),
- * so that many share several. All together have the size that was asked for.
+ * so that many share several.
  */
 static int make_rings(struct cw_probes *pr, const struct cw_options *o)
 {
-	long page = sysconf(_SC_PAGESIZE), online = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = o->rings ? o->rings : (online + RING_CPUS - 1) / RING_CPUS;
+	size_t n;
 
-	if (n > CW_MAX_RINGS)
-		n = CW_MAX_RINGS;
-	if (n > o->ring_bytes / page)
-		n = o->ring_bytes / page;
 	pr->ring_bytes = o->ring_bytes;
-	while (pr->ring_bytes > o->ring_bytes / n)
-		pr->ring_bytes /= 2;
+	n = cw_rings_share(&pr->ring_bytes, o->rings, sysconf(_SC_NPROCESSORS_ONLN));
 	for (; pr->nrings < n; pr->nrings++) {
 		pr->rings[pr->nrings] =
 			bpf_map_create(BPF_MAP_TYPE_RINGBUF, "cw_ring", 0, 0, pr->ring_bytes, NULL);

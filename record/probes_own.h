@@ -8,6 +8,7 @@
 
 #include <bpf/libbpf.h>
 #include "probes.h"
+#include "rings.h"
 #include "callweave.skel.h"
 
 #define CW_MAX_LINKS 32

@@ -36,6 +36,26 @@ struct cw_rings {
 	struct ring at[];
 };
 
+#define RING_CPUS   8 /* that share one */
+#define ALL_BYTES   (16ull << 20)
+#define LEAST_BYTES (4ull << 20) /* some 30 ms of a CPU that does nothing else */
+
+size_t cw_rings_share(uint64_t *bytes, size_t wanted, size_t cpus)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), all = *bytes;
+	size_t n = wanted ? wanted : (cpus + RING_CPUS - 1) / RING_CPUS;
+
+	if (n > CW_MAX_RINGS)
+		n = CW_MAX_RINGS;
+	if (!all)
+		all = n * LEAST_BYTES > ALL_BYTES ? n * LEAST_BYTES : ALL_BYTES;
+	if (n > all / page)
+		n = all / page;
+	for (*bytes = page; *bytes * 2 * n <= all;)
+		*bytes *= 2;
+	return n;
+}
+
 static uint64_t produced(const struct ring *r)
 {
 	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);

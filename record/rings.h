@@ -8,7 +8,16 @@
 #include <stdint.h>
 #include "records.h"
 
+#define CW_MAX_RINGS 64
+
 struct cw_rings;
+
+/*
+ * How many rings so many CPUs share, and bytes of each: wanted and *bytes (of all together, a power
+ * of two of pages) as they were asked for; 0: as suits the CPUs, a ring for 8 and 16 MiB in all, or
+ * 4 MiB each where that is more. Fewer than wanted where they would have less than a page.
+ */
+size_t cw_rings_share(uint64_t *bytes, size_t wanted, size_t cpus);
 
 /*
  * What is done with a record; it is valid during the call, and out of its ring afterwards. A

@@ -25,7 +25,7 @@ static void check(const struct cw_options *o)
 	char err[CW_PLAN_ERR] = "", *yaml, *again;
 	struct cw_plan *back;
 
-	if (!o->output || !o->ring_bytes || (o->ring_bytes & (o->ring_bytes - 1)))
+	if (!o->output || (o->ring_bytes & (o->ring_bytes - 1)))
 		abort();
 	if (o->check || o->check_config || o->find_symbol)
 		return;

@@ -85,7 +85,7 @@ static void defaults(void **state)
 	parse(&o, line);
 	assert_int_equal(o.pids[0], 12);
 	assert_string_equal(o.output, "callweave.cwc");
-	assert_int_equal(o.ring_bytes, 16 << 20);
+	assert_int_equal(o.ring_bytes, 0);
 	assert_int_equal(o.rings, 0);
 	assert_int_equal(o.plan->nfuncs, 1);
 	assert_string_equal(o.plan->funcs[0].name, "handle");

@@ -25,7 +25,7 @@
 #define RINGS   3
 #define BYTES   4096ull
 #define THREADS 8
-#define STEPS   20000
+#define STEPS   5000
 
 struct rec {
 	struct cw_rec h;
@@ -402,6 +402,7 @@ static void test_while_they_run(void **state)
 	while (ngot < STEPS) {
 		rc = take();
 		assert_true(rc == 0 || rc == 1);
+		sched_yield();
 	}
 	for (i = 0; i < RINGS; i++)
 		pthread_join(cpus[i], NULL);
@@ -410,13 +411,42 @@ static void test_while_they_run(void **state)
 	end(RINGS);
 }
 
+static void expect_share(uint64_t bytes, size_t wanted, size_t cpus, size_t rings, uint64_t each)
+{
+	assert_int_equal(cw_rings_share(&bytes, wanted, cpus), rings);
+	assert_int_equal(bytes, each);
+}
+
+static void test_share(void **state)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	expect_share(0, 0, 1, 1, 16 << 20);
+	expect_share(0, 0, 8, 1, 16 << 20);
+	expect_share(0, 0, 9, 2, 8 << 20);
+	expect_share(0, 0, 24, 3, 4 << 20);
+	expect_share(0, 0, 64, 8, 4 << 20);
+	expect_share(0, 0, 4096, 64, 4 << 20);
+	expect_share(0, 2, 2, 2, 8 << 20);
+	expect_share(64 << 20, 3, 2, 3, 16 << 20);
+	expect_share(2 * page, 2, 64, 2, page);
+	expect_share(page, 5, 64, 1, page);
+	expect_share(1 << 30, 1, 64, 1, 1 << 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_ring),        cmocka_unit_test(test_around),
-		cmocka_unit_test(test_oldest_first),    cmocka_unit_test(test_late_room),
-		cmocka_unit_test(test_young_ones_wait), cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_discarded),       cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_one_ring),
+		cmocka_unit_test(test_around),
+		cmocka_unit_test(test_oldest_first),
+		cmocka_unit_test(test_late_room),
+		cmocka_unit_test(test_young_ones_wait),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_discarded),
+		cmocka_unit_test(test_enough),
 		cmocka_unit_test(test_no_ring),
 		cmocka_unit_test(test_threads_that_move),
 		cmocka_unit_test(test_while_they_run),
