@@ -20,6 +20,7 @@
 #include "exec.h"
 #include "mapped.h"
 #include "needed.h"
+#include "newborn.h"
 #include "resolve.h"
 #include "target.h"
 
@@ -145,6 +146,8 @@ static int open_pid(struct cw_target *t, pid_t pid, char *err)
 {
 	int fd = syscall(SYS_pidfd_open, pid, 0), e = errno;
 
+	if (fd >= 0)
+		cw_newborn_wait((uint32_t)pid);
 	if (fd >= 0)
 		return add_proc(t, pid, fd) ? -ENOMEM : t->given ? 0 : add_exe(t, pid, err);
 	if (e == EINVAL || (e == ENOENT && !kill(pid, 0))) {

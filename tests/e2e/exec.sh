@@ -88,4 +88,60 @@ limit_of "ms until the recorder noticed" 1000 5000
 at_most "ms until the recorder noticed" $took $limit
 forget $recorder_pid
 ended killed 'the target exited'
+
+# What a shell's child is to run is recorded, though the recorder meets the child before its exec; and one that
+# executes nothing is recorded as it is.
+cc=${CC:-gcc}
+if command -v "$cc" >/dev/null; then
+	cat >"$tmp/late.c" <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) void stay(void) { __asm__ volatile(""); }
+/* MS PROGRAM RECORDER ARGUMENTS...: a child executes PROGRAM so many ms after fork, and RECORDER is for it. */
+int main(int argc, char **argv)
+{
+	pid_t child = fork(), recorder;
+	char text[16], *command[32] = {argv[3], "-p", text};
+	int status = 0;
+	if (!child) {
+		usleep(atoi(argv[1]) * 1000);
+		if (strcmp(argv[2], "none"))
+			execl(argv[2], argv[2], NULL);
+		for (;; usleep(1000))
+			stay();
+	}
+	sprintf(text, "%d", child);
+	for (int i = 4; i < argc && i < 32; i++)
+		command[i - 1] = argv[i];
+	recorder = fork();
+	if (!recorder) {
+		execv(argv[3], command);
+		_exit(1);
+	}
+	waitpid(recorder, &status, 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+END
+	"$cc" -O1 -o "$tmp/late" "$tmp/late.c" || fail "cannot compile"
+	met=0
+	for i in {1..15}; do
+		if "$tmp/late" 25 "$workloads/trace_test" "$record" --max-events 1 -o "$tmp/late.cwc" function_to_trace >/dev/null 2>"$tmp/late.log"; then
+			met=$((met + 1))
+		else
+			grep -q 'late has no function function_to_trace' "$tmp/late.log" || fail "late, start $i: $(tail -n 3 "$tmp/late.log")"
+		fi
+	done
+	# A child that waits for a CPU, too, may need longer than the recorder waits for it.
+	limit_of "programs executed 25 ms after fork that were recorded, of 15" 14 7
+	at_least "programs executed 25 ms after fork that were recorded, of 15" $met $limit
+	"$tmp/late" 0 none "$record" --max-events 5 -o "$tmp/stays.cwc" stay >/dev/null 2>"$tmp/stays.log" ||
+		fail "a child that executes nothing: $(tail -n 3 "$tmp/stays.log")"
+	expect "calls of a child that executes nothing" "$(ask stays "SELECT count(*) FROM call")" 5
+fi
 finish
