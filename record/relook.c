@@ -54,13 +54,14 @@ static int visit(void *arg, struct cw_proc *p)
 int cw_relook_visit(struct cw_relook *r, struct cw_proctab *procs, uint64_t now, bool last,
 		    int (*look)(void *arg, struct cw_proc *p), void *arg)
 {
-	struct visit v = {r, now, now + (last ? LAST_NS : VISIT_NS), last, look, arg};
+	struct visit v = {.r = r, .now = now, .last = last, .look = look, .arg = arg};
 	uint64_t cpu;
 	int rc;
 
 	if (!last && (now < r->due || now < r->rest))
 		return 0;
 	cpu = cw_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	v.until = cw_clock_ns(CLOCK_MONOTONIC) + (last ? LAST_NS : VISIT_NS);
 	r->due = UINT64_MAX;
 	rc = cw_proctab_each(procs, visit, &v);
 	cpu = cw_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;

@@ -389,7 +389,7 @@ static char *move_over(const char *lib, bool same)
 	from = (char *)((uintptr_t)from & ~4095ul);
 	to = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(to, MAP_FAILED);
-	memset(to, 0xcc, 4096);
+	memset(to, 0xc3, 4096); /* returns: the library has an end, too */
 	if (same)
 		memcpy(to, from, 4096);
 	assert_int_equal(mprotect(to, 4096, PROT_READ | PROT_EXEC), 0);

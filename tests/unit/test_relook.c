@@ -89,7 +89,7 @@ static void test_all_come(void **state)
 {
 	struct cw_proctab *t = table(300);
 	struct cw_relook r = {0};
-	uint64_t busy = MS / 10, ms;
+	uint64_t busy = MS / 20, ms;
 	unsigned i, missed = 0;
 
 	(void)state;
