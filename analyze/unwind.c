@@ -4,8 +4,8 @@
  * that is read lies in saved memory, and expressions end.
  */
 #include <dwarf.h>
-#include <string.h>
 #include "unwind.h"
+#include "wire.h"
 
 #define MAX_STEPS 512 /* operations carried out by one expression */
 #define DEPTH     32
@@ -25,7 +25,7 @@ bool cw_saved_word(const struct cw_saved *mem, uint64_t address, uint64_t *word)
 
 	if (!mem->data || off > mem->size || mem->size - off < sizeof(*word))
 		return false;
-	memcpy(word, mem->data + off, sizeof(*word));
+	*word = cw_get64(mem->data + off);
 	return true;
 }
 

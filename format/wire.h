@@ -45,4 +45,9 @@ static inline uint32_t cw_get32(const uint8_t *p)
 	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+static inline uint64_t cw_get64(const uint8_t *p)
+{
+	return cw_get32(p) | (uint64_t)cw_get32(p + 4) << 32;
+}
+
 #endif
