@@ -193,17 +193,24 @@ static int set_cgroup(struct cw_probes *pr, int fd)
  * A ring's lock costs more the more CPUs want it (two that do nothing else: seven times as much),
  * so that many share several.
  */
-static int make_rings(struct cw_probes *pr, const struct cw_options *o)
+static int make_rings(struct cw_probes *pr, const struct cw_options *o, char *err)
 {
 	size_t n;
+	int rc;
 
 	pr->ring_bytes = o->ring_bytes;
 	n = cw_rings_share(&pr->ring_bytes, o->rings, sysconf(_SC_NPROCESSORS_ONLN));
 	for (; pr->nrings < n; pr->nrings++) {
 		pr->rings[pr->nrings] =
 			bpf_map_create(BPF_MAP_TYPE_RINGBUF, "cw_ring", 0, 0, pr->ring_bytes, NULL);
-		if (pr->rings[pr->nrings] < 0)
-			return -errno;
+		if (pr->rings[pr->nrings] < 0) {
+			rc = -errno;
+			snprintf(err, CW_ERR,
+				 "the kernel gives no buffer of %llu KiB: %s; a smaller "
+				 "--ring-size may do",
+				 (unsigned long long)(pr->ring_bytes * n >> 10), strerror(-rc));
+			return rc;
+		}
 	}
 	return bpf_map__set_inner_map_fd(pr->skel->maps.rings, pr->rings[0]);
 }
@@ -245,7 +252,7 @@ int cw_probes_load(struct cw_probes **out, const struct cw_options *o, const str
 	rc = pr->links && pr->own ? cw_check_privilege(pr->multi, err) : -ENOMEM;
 	if (!rc) {
 		pr->skel = callweave_bpf__open();
-		rc = pr->skel ? make_rings(pr, o) : -errno;
+		rc = pr->skel ? make_rings(pr, o, err) : -errno;
 	}
 	if (!rc) {
 		rc = configure(pr, o, t, p, err);
