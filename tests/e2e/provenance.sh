@@ -62,7 +62,7 @@ record_maker() { # NAME [COMMAND...] -- ARGUMENTS
 		shift
 	done
 	shift
-	rm -f "$tmp/in"
+	rm -f "$tmp/in" "$tmp/$name.out" # the word of the one before is not this one's
 	mkfifo "$tmp/in"
 	"${before[@]}" "$tmp/maker" "$@" <"$tmp/in" >"$tmp/$name.out" 2>&1 &
 	started=$!
