@@ -121,6 +121,12 @@ static int attach_single(struct cw_probes *pr, const struct cw_points *p, size_t
 	return link ? 0 : -errno;
 }
 
+/* It may end while the programs are loaded. */
+static const char *why(int rc)
+{
+	return rc == -ESRCH ? "the process has ended" : strerror(-rc);
+}
+
 static int attach_files(struct cw_probes *pr, const struct cw_points *p, pid_t pid, char *err)
 {
 	size_t i;
@@ -132,7 +138,7 @@ static int attach_files(struct cw_probes *pr, const struct cw_points *p, pid_t p
 			rc = attach_file_multi(pr, i, p, false, pid);
 		if (rc)
 			snprintf(err, CW_ERR, "cannot probe functions of %s: %s", p->files[i]->path,
-				 strerror(-rc));
+				 why(rc));
 	}
 	return rc;
 }
@@ -150,7 +156,7 @@ static int attach_functions(struct cw_probes *pr, const struct cw_points *p, pid
 			rc = attach_single(pr, p, i, false, pid);
 		if (rc)
 			snprintf(err, CW_ERR, "cannot probe %s in %s: %s", p->at[i].name,
-				 p->at[i].file->path, strerror(-rc));
+				 p->at[i].file->path, why(rc));
 	}
 	return rc;
 }
