@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: record/pidset.o record/exec.o record/output.o record/target.o record/mapped.o */
-/* LINK: record/needed.o record/cgroup.o record/newborn.o record/modopen.o record/snapshot.o record/elffile.o */
+/* LINK: record/needed.o record/cgroup.o record/newborn.o record/modopen.o record/snapshot.o */
+/* LINK: record/elffile.o */
 /* LINK: record/resolve.o record/debugfile.o record/nearest.o record/cxxname.o */
 /* The recorder's parts that need neither privileges nor a kernel: sets, children, files, targets.
  */
