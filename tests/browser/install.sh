@@ -16,11 +16,12 @@ elif ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 else
 	modules=$build/browser
 	mkdir -p "$modules"
-	cp "$here/browser/package.json" "$modules/"
 	exec 7>"$modules/lock"
 	flock 7 # two tests may want them at a time; npm writes its list when all is there
-	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/axe-core" ] &&
-		[ -e "$modules/node_modules/.package-lock.json" ] ||
+	if ! cmp -s "$here/browser/package.json" "$modules/package.json" || [ ! -d "$modules/node_modules/playwright-core" ] ||
+		[ ! -d "$modules/node_modules/axe-core" ] || [ ! -e "$modules/node_modules/.package-lock.json" ]; then
+		cp "$here/browser/package.json" "$modules/"
 		reason=$(npm_install "$modules") || modules='' missing="npm cannot install playwright-core: $reason"
+	fi
 	exec 7>&-
 fi
