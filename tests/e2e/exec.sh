@@ -138,7 +138,7 @@ END
 		fi
 	done
 	# A child that waits for a CPU, too, may need longer than the recorder waits for it.
-	limit_of "programs executed 25 ms after fork that were recorded, of 15" 14 7
+	limit_of "programs executed 25 ms after fork that were recorded, of 15" 10 5
 	at_least "programs executed 25 ms after fork that were recorded, of 15" $met $limit
 	"$tmp/late" 0 none "$record" --max-events 5 -o "$tmp/stays.cwc" stay >/dev/null 2>"$tmp/stays.log" ||
 		fail "a child that executes nothing: $(tail -n 3 "$tmp/stays.log")"
