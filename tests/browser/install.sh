@@ -17,11 +17,7 @@ else
 	modules=$build/browser
 	mkdir -p "$modules"
 	exec 7>"$modules/lock"
-	flock 7 # two tests may want them at a time; npm writes its list when all is there
-	if ! cmp -s "$here/browser/package.json" "$modules/package.json" || [ ! -d "$modules/node_modules/playwright-core" ] ||
-		[ ! -d "$modules/node_modules/axe-core" ] || [ ! -e "$modules/node_modules/.package-lock.json" ]; then
-		cp "$here/browser/package.json" "$modules/"
-		reason=$(npm_install "$modules") || modules='' missing="npm cannot install playwright-core: $reason"
-	fi
+	flock 7 # two tests may want them at a time
+	reason=$(npm_packages "$here/browser" "$modules") || modules='' missing="npm cannot install playwright-core: $reason"
 	exec 7>&-
 fi

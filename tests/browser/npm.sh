@@ -2,6 +2,13 @@
 # shellcheck shell=bash
 # Installs packages of npm for tests. Sourced by them.
 
+# FOLDER has what FROM/package.json names, in these versions; prints why not when that cannot be had.
+npm_packages() { # FROM FOLDER
+	cmp -s "$1/package.json" "$2/installed.json" && [ -d "$2/node_modules" ] && return
+	cp "$1/package.json" "$2/"
+	npm_install "$2" && cp "$1/package.json" "$2/installed.json"
+}
+
 # Installs what FOLDER/package.json names there; prints why not when it cannot. A registry that does not answer is
 # asked once more and no longer: several tests ask it.
 npm_install() { # FOLDER

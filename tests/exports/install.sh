@@ -14,12 +14,6 @@ else
 	mkdir -p "$tools"
 	exec 7>"$tools/lock"
 	flock 7 # two tests may want them at a time
-	cp "$here/exports/package.json" "$tools/"
-	# npm writes that list when all is there.
-	for package in .package-lock.json speedscope @hpcc-js/wasm-graphviz @opentelemetry/otlp-transformer ajv playwright-core axe-core; do
-		[ -e "$tools/node_modules/$package" ] && continue
-		reason=$(npm_install "$tools") || missing="npm cannot install speedscope and others: $reason"
-		break
-	done
+	reason=$(npm_packages "$here/exports" "$tools") || missing="npm cannot install speedscope and others: $reason"
 	exec 7>&-
 fi
