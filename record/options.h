@@ -28,13 +28,12 @@ struct cw_options {
 	bool check; /* say what can be recorded here */
 
 	const char *output;
-	uint64_t
-		ring_bytes; /* of all rings; a power of two times the page size; 0: as suits them */
-	uint32_t rings;     /* 0: as many as suit the CPUs */
-	uint64_t max_bytes; /* of a capture file; 0: no limit */
-	uint64_t flight_ns; /* keep this much of the end in memory; 0: write all */
-	char *flight_when;  /* name of a function whose slow calls have it written, malloc'ed; NULL:
-			       none */
+	uint64_t ring_bytes; /* of all rings, a power of two of pages; 0: as suits them */
+	uint32_t rings;      /* 0: as many as suit the CPUs */
+	uint64_t max_bytes;  /* of a capture file; 0: no limit */
+	uint64_t flight_ns;  /* keep this much of the end in memory; 0: write all */
+	char *flight_when; /* name of a function whose slow calls have it written, malloc'ed; NULL:
+			      none */
 	uint64_t flight_limit_ns; /* what is slow */
 	uint64_t max_rate;        /* hits a second from which on a probe is detached; 0: never */
 	uint32_t segments;    /* files to go on in, each of max_bytes; 0: one file, output itself */

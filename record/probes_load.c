@@ -215,15 +215,14 @@ static int make_rings(struct cw_probes *pr, const struct cw_options *o, char *er
 	return bpf_map__set_inner_map_fd(pr->skel->maps.rings, pr->rings[0]);
 }
 
-/* Neighbours share one: they are likely to share a cache, too. */
 static int share_rings(struct cw_probes *pr)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t group = (online + pr->nrings - 1) / pr->nrings, cpu;
+	uint32_t cpu;
 	int *ring;
 
 	for (cpu = 0; cpu < pr->cpus; cpu++) {
-		ring = &pr->rings[cpu / group % pr->nrings];
+		ring = &pr->rings[cw_rings_of_cpu(cpu, pr->nrings, online)];
 		if (bpf_map_update_elem(bpf_map__fd(pr->skel->maps.rings), &cpu, ring, BPF_ANY))
 			return -errno;
 	}

@@ -56,6 +56,14 @@ size_t cw_rings_share(uint64_t *bytes, size_t wanted, size_t cpus)
 	return n;
 }
 
+size_t cw_rings_of_cpu(size_t cpu, size_t n, size_t cpus)
+{
+	size_t group = (cpus + n - 1) / n;
+
+	/* Numbers of CPUs may have gaps, and go beyond how many there are. */
+	return cpu / group % n;
+}
+
 static uint64_t produced(const struct ring *r)
 {
 	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);

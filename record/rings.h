@@ -18,6 +18,8 @@ struct cw_rings;
  * 4 MiB each where that is more. Fewer than wanted where they would have less than a page.
  */
 size_t cw_rings_share(uint64_t *bytes, size_t wanted, size_t cpus);
+/* Which of n rings a CPU has. Neighbours share one: they are likely to share a cache, too. */
+size_t cw_rings_of_cpu(size_t cpu, size_t n, size_t cpus);
 
 /*
  * What is done with a record; it is valid during the call, and out of its ring afterwards. A

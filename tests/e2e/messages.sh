@@ -47,6 +47,7 @@ says 2 'abc' "$record" -p abc function_to_trace
 says 2 'async-hop|SOURCE|a,b' "$record" -p $target --async-hop a,b
 says 2 '9' "$record" -p $target --async-hop function_to_trace,9,function_to_trace
 says 2 'ring-size' "$record" -p $target --ring-size 12345 function_to_trace
+says 2 'rings takes a whole number from 1 to 64, not .65' "$record" -p $target --rings 65 function_to_trace
 says 2 'exclude' "$record" -p $target --exec /bin/true function_to_trace
 says 2 'unrecognized|no-such-option' "$record" --no-such-option
 

@@ -41,12 +41,16 @@ import two --no-symbols && expect "calls, and returns" \
 	"$(sqlite3 "$tmp/two.db" "SELECT count(*), count(dur) FROM slice")" "$made|$made"
 
 # So many calls and no more: each is counted where it returns.
-"$workloads/move_test" --count 0 --threads 4 >"$tmp/out" &
+"$workloads/move_test" --count 0 --threads 4 --start-file "$tmp/go" >"$tmp/out" &
 target=$!
 pids+=($target)
 wait_for grep -q PID "$tmp/out"
-timeout 60 "$record" -p $target --rings 2 --ret --time move_to_next --max-events 5000 -o "$tmp/some.cwc" >"$tmp/log" 2>&1 ||
-	fail "--max-events: $(tail -n 1 "$tmp/log")"
+start_recorder "$tmp/log" -p $target --rings 2 --ret --time move_to_next --max-events 5000 -o "$tmp/some.cwc"
+expect "ring buffers of the recorder" "$(grep -l 'map_type:[[:space:]]*27' /proc/$recorder_pid/fdinfo/* 2>/dev/null | wc -l)" 2
+: >"$tmp/go"
+wait $recorder_pid
+expect "--max-events: recorder's exit status" $? 0
+forget $recorder_pid
 import some --no-symbols && {
 	got=$(sqlite3 "$tmp/some.db" "SELECT count(dur) FROM slice")
 	expect "--max-events 5000: calls that returned" "$got" 5000

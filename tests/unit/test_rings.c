@@ -157,6 +157,20 @@ static void end(size_t n)
 	}
 }
 
+static void test_of_cpu(void **state)
+{
+	size_t cpu;
+
+	(void)state;
+	for (cpu = 0; cpu < 64; cpu++) {
+		assert_int_equal(cw_rings_of_cpu(cpu, 1, 2), 0);
+		assert_int_equal(cw_rings_of_cpu(cpu, 8, 64), cpu / 8);
+		assert_int_equal(cw_rings_of_cpu(64 + cpu, 8, 64), cpu / 8);
+		assert_int_equal(cw_rings_of_cpu(cpu, 2, 2), cpu % 2);
+		assert_int_equal(cw_rings_of_cpu(cpu, 64, 2), cpu);
+	}
+}
+
 /* One ring: its own order, whatever the times are. */
 static void test_one_ring(void **state)
 {
@@ -446,17 +460,12 @@ static void test_share(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_one_ring),
-		cmocka_unit_test(test_around),
-		cmocka_unit_test(test_oldest_first),
-		cmocka_unit_test(test_late_room),
-		cmocka_unit_test(test_young_ones_wait),
-		cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_discarded),
-		cmocka_unit_test(test_enough),
-		cmocka_unit_test(test_no_ring),
-		cmocka_unit_test(test_threads_that_move),
+		cmocka_unit_test(test_share),           cmocka_unit_test(test_of_cpu),
+		cmocka_unit_test(test_one_ring),        cmocka_unit_test(test_around),
+		cmocka_unit_test(test_oldest_first),    cmocka_unit_test(test_late_room),
+		cmocka_unit_test(test_young_ones_wait), cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_discarded),       cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_no_ring),         cmocka_unit_test(test_threads_that_move),
 		cmocka_unit_test(test_while_they_run),
 	};
 
