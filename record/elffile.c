@@ -143,6 +143,69 @@ void cw_elf_each_func(Elf *elf, uint32_t table, cw_elf_sym_fn fn, void *arg)
 	}
 }
 
+static int32_t get_int32(const uint8_t *at)
+{
+	int32_t x;
+
+	memcpy(&x, at, sizeof(x));
+	return x;
+}
+
+/* Pairs of numbers of four bytes, counted from the header's address: a function, and its entry. */
+struct unwound {
+	const uint8_t *pairs;
+	uint64_t n, base;
+};
+
+#define UNWOUND_HEADER 12u
+#define UNWOUND_PAIR   8u
+
+static bool find_unwound(Elf *elf, struct unwound *u)
+{
+	static const uint8_t form[] = {1, 0x1b, 0x03,
+				       0x3b}; /* version, and how numbers are written */
+	Elf_Data *data = NULL;
+	const uint8_t *bytes;
+	GElf_Phdr ph;
+	size_t i, n;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (i = 0; i < n && !data; i++) {
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_GNU_EH_FRAME)
+			data = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz,
+						    ELF_T_BYTE);
+	}
+	if (!data || data->d_size < UNWOUND_HEADER || memcmp(data->d_buf, form, sizeof(form)) != 0)
+		return false;
+	bytes = data->d_buf;
+	u->base = ph.p_vaddr;
+	u->pairs = bytes + UNWOUND_HEADER;
+	u->n = (uint32_t)get_int32(bytes + 8);
+	if (u->n > (data->d_size - UNWOUND_HEADER) / UNWOUND_PAIR)
+		u->n = (data->d_size - UNWOUND_HEADER) / UNWOUND_PAIR;
+	return true;
+}
+
+void cw_elf_each_unwound(Elf *elf, cw_elf_sym_fn fn, void *arg)
+{
+	struct unwound u;
+	GElf_Sym sym = {0};
+	uint64_t i;
+
+	if (!find_unwound(elf, &u))
+		return;
+	for (i = 0; i + 1 < u.n; i++) {
+		int32_t here = get_int32(u.pairs + i * UNWOUND_PAIR);
+		int32_t next = get_int32(u.pairs + (i + 1) * UNWOUND_PAIR);
+
+		sym.st_value = u.base + (uint64_t)(int64_t)here;
+		sym.st_size = next > here ? (uint64_t)((int64_t)next - here) : 0;
+		if (!fn(arg, NULL, &sym, 0))
+			return;
+	}
+}
+
 /* Between file offsets and addresses: the loaded segment that holds x, as seen from either side. */
 static bool find_load(Elf *elf, uint64_t x, bool by_addr, bool exec, GElf_Phdr *ph)
 {

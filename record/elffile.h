@@ -33,6 +33,14 @@ typedef bool (*cw_elf_sym_fn)(void *arg, const char *name, const GElf_Sym *sym, 
 void cw_elf_each_func(Elf *elf, uint32_t table, cw_elf_sym_fn fn, void *arg);
 
 /*
+ * The same for what unwinders know of, in the order of addresses: .eh_frame_hdr's table is there
+ * when symbols were stripped. It has no names (NULL) nor numbers (index 0), and no end of the last
+ * function, which is left out; a size reaches to the next function. Nothing is called where there
+ * is no such table, or one of a form that linkers do not write.
+ */
+void cw_elf_each_unwound(Elf *elf, cw_elf_sym_fn fn, void *arg);
+
+/*
  * Between addresses and file offsets, by the segments that are loaded; false outside of them. exec
  * asks for executable segments only.
  */

@@ -309,46 +309,59 @@ static bool look(void *arg, const char *name, const GElf_Sym *sym, size_t index)
 	return s->looked < SAMPLED;
 }
 
-static void take_sample(struct sample *s)
+static void each_symbol(Elf *elf, cw_elf_sym_fn fn, void *arg)
 {
-	uint32_t table = SHT_SYMTAB;
+	cw_elf_each_func(elf, SHT_SYMTAB, fn, arg);
+}
 
-	s->n = s->looked = s->next = s->with = s->without = 0;
-	cw_elf_each_func(s->elf, table, count, s);
-	if (!s->n) {
-		table = SHT_DYNSYM;
-		cw_elf_each_func(s->elf, table, count, s);
+static void each_exported(Elf *elf, cw_elf_sym_fn fn, void *arg)
+{
+	cw_elf_each_func(elf, SHT_DYNSYM, fn, arg);
+}
+
+static bool tells_enough(const struct sample *s)
+{
+	return s->with + s->without >= SAMPLE_FEW;
+}
+
+/* From the first of the places that know functions where enough are found. */
+static void take_sample(struct sample *s, uint64_t low, uint64_t high)
+{
+	void (*const places[])(Elf * elf, cw_elf_sym_fn fn,
+			       void *arg) = {each_symbol, cw_elf_each_unwound, each_exported};
+	size_t i;
+
+	s->low = low;
+	s->high = high;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]) && !tells_enough(s); i++) {
+		s->n = s->looked = s->next = s->with = s->without = 0;
+		places[i](s->elf, count, s);
+		s->step = s->n / SAMPLED + 1;
+		places[i](s->elf, look, s);
 	}
-	s->step = s->n / SAMPLED + 1;
-	cw_elf_each_func(s->elf, table, look, s);
 }
 
 /*
- * Whether most functions around an address (0 unknown) keep frame pointers: a static program has
- * libraries that were built in another way. Too few there: of the file. True where nothing can be
- * said.
+ * Whether most functions around a file offset keep frame pointers: a static program has libraries
+ * that were built in another way. Too few there: of the file. True where nothing can be said.
  */
-static bool module_has_frame_pointers(int fd, csh handle, uint64_t address)
+static bool module_has_frame_pointers(int fd, csh handle, uint64_t offset)
 {
 	struct sample s = {.fd = fd, .handle = handle};
+	uint64_t address;
 
 	if (cw_elf_open(&s.elf, fd, "", NULL))
 		return true;
-	s.low = address > NEAR ? address - NEAR : 0;
-	s.high = address + NEAR;
-	if (address)
-		take_sample(&s);
-	if (s.with + s.without < SAMPLE_FEW) {
-		s.low = 0;
-		s.high = UINT64_MAX;
-		take_sample(&s);
-	}
+	if (cw_elf_offset_to_addr(s.elf, offset, true, &address))
+		take_sample(&s, address > NEAR ? address - NEAR : 0, address + NEAR);
+	if (!tells_enough(&s))
+		take_sample(&s, 0, UINT64_MAX);
 	elf_end(s.elf);
 	return s.with >= s.without;
 }
 
 /* The same, remembered: plans probe many functions of few files. */
-static bool cached_frame_pointers(int fd, csh handle, uint64_t address)
+static bool cached_frame_pointers(int fd, csh handle, uint64_t offset)
 {
 	static struct {
 		struct stat st;
@@ -366,13 +379,13 @@ static bool cached_frame_pointers(int fd, csh handle, uint64_t address)
 
 		if (c->st_ino == st.st_ino && c->st_dev == st.st_dev && c->st_size == st.st_size &&
 		    c->st_mtim.tv_sec == st.st_mtim.tv_sec &&
-		    c->st_mtim.tv_nsec == st.st_mtim.tv_nsec && cache[i].part == address / NEAR)
+		    c->st_mtim.tv_nsec == st.st_mtim.tv_nsec && cache[i].part == offset / NEAR)
 			return cache[i].has;
 	}
 	i = next++ % (sizeof(cache) / sizeof(cache[0]));
 	cache[i].st = st;
-	cache[i].part = address / NEAR;
-	cache[i].has = module_has_frame_pointers(fd, handle, address);
+	cache[i].part = offset / NEAR;
+	cache[i].has = module_has_frame_pointers(fd, handle, offset);
 	return cache[i].has;
 }
 
@@ -384,7 +397,7 @@ static void judge_frame_pointer(int fd, const struct cw_func *fn, const uint8_t 
 	if (OWN_ARCH != CS_ARCH_X86 || cs_open(OWN_ARCH, OWN_MODE, &handle) != CS_ERR_OK)
 		return;
 	if (cw_x86_frame(handle, code, size < PROLOGUE ? size : PROLOGUE) != CW_FRAME_POINTER &&
-	    !cached_frame_pointers(fd, handle, fn->value))
+	    !cached_frame_pointers(fd, handle, fn->offset))
 		out->flags |= CW_PROBE_NO_FP;
 	cs_close(&handle);
 }
@@ -417,4 +430,16 @@ void cw_place_probe(int fd, const struct cw_func *fn, const struct cw_placement_
 		judge_frame_pointer(fd, fn, code, (size_t)got, out);
 	}
 	free(code);
+}
+
+void cw_place_literally(int fd, const struct cw_func *fn, uint64_t offset, struct cw_placement *out)
+{
+	const struct cw_placement_wish wish = {.at_entry = true};
+	const struct cw_func here = {.offset = offset};
+	struct cw_placement entry;
+
+	cw_place_probe(fd, fn, &wish, &entry);
+	cw_place_probe(fd, &here, &wish, out);
+	out->flags &= ~(uint32_t)CW_PROBE_NO_FP;
+	out->flags |= entry.flags & CW_PROBE_NO_FP;
 }

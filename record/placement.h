@@ -31,9 +31,13 @@ struct cw_placement_wish {
 void cw_place_probe(int fd, const struct cw_func *fn, const struct cw_placement_wish *wish,
 		    struct cw_placement *out);
 
+/* At this file offset in the function and nowhere else; only the flags are found out. */
+void cw_place_literally(int fd, const struct cw_func *fn, uint64_t offset,
+			struct cw_placement *out);
+
 /*
- * The same for code in memory, all of the function, without what lies around it; for tests. addr
- * stands for the file offset. Says nothing of frame pointers.
+ * cw_place_probe for code in memory, all of the function, without what lies around it; for tests.
+ * addr stands for the file offset. Says nothing of frame pointers.
  */
 void cw_place_code(const uint8_t *code, uint64_t size, uint64_t addr,
 		   const struct cw_placement_wish *wish, struct cw_placement *out);

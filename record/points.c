@@ -202,11 +202,10 @@ static int add_point(struct find *d, const struct cw_plan_func *pf, const struct
 	}
 	if (pt->fn.ifunc && pf->name)
 		follow_ifunc(d, pt, in);
-	/* A place given by offset is meant literally. */
 	if (pf->name)
 		cw_place_probe(pt->file->fd, &pt->fn, &wish, &pt->at);
 	else
-		pt->at.placed = pf->offset;
+		cw_place_literally(pt->file->fd, &pt->fn, pf->offset, &pt->at);
 	d->p->n++;
 	return 0;
 }

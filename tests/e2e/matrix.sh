@@ -37,7 +37,7 @@ n cxx  clang++ O2 fp   full   lld-no-pie stripped
 o cxx  clang++ O3 fp   none   pie        debuglink
 p rust rustc   O3 fp   none   lld-no-pie debuglink
 q rust rustc   O0 fp   none   pie        kept
-r rust rustc   O3 nofp none   no-pie     stripped
+r rust rustc   O0 nofp none   no-pie     stripped
 s rust rustc   O2 fp   none   lld        debuglink
 END
 }
@@ -283,11 +283,9 @@ try_cells() {
 	# Of programs without frame pointers the recorder keeps the memory up to the first that looks like one.
 	expect "fp: system calls that are not complete or not as the program knows them" \
 		"$(truth fp "$list kind <> 'entry' AND NOT (right AND complete) AND NOT (fp = 'nofp' AND broken)")" ""
-	# Rust's library has them: code that leaves the register alone seems to have, too, where no symbols say what it is.
 	expect "fp: the programs whose stacks need --stack dwarf, as the recorder counts them" \
 		"$(sed -n 's/.* and \([0-9]*\) more: no frame pointers.*--stack dwarf.*/\1/p' "$tmp/fp.log")" \
-		"$(truth fp "SELECT count(DISTINCT program) - 3 FROM cells WHERE fp = 'nofp'
-			AND NOT (language = 'rust' AND level = 'O0' AND symbols <> 'kept')")"
+		"$(truth fp "SELECT count(DISTINCT program) - 3 FROM cells WHERE fp = 'nofp'")"
 	# With the debug files that the programs name, and still without the programs.
 	mv "$tmp/dwarf.truth" "$tmp/linked.truth"
 	import_all linked dwarf --debug-dir /debug

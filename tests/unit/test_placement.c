@@ -426,27 +426,45 @@ static void test_compiled(void **state)
 	assert_true(gave_up > 8);
 }
 
-/* Place a probe in a library made of source. */
-static struct cw_placement place_in(const char *options, const char *name)
+/* A library made of source, and a function in it. then: a command on the library, or ":". */
+struct built {
+	int fd;
+	struct cw_func fn;
+};
+
+static struct built build(const char *options, const char *name, const char *then)
 {
 	char path[] = "/tmp/cw-place-XXXXXX", cmd[512], err[CW_ERR];
-	struct cw_placement at;
-	struct cw_func fn;
+	struct built b;
 	FILE *cc;
 	int fd = mkstemp(path);
 
-	snprintf(cmd, sizeof(cmd), "gcc -w -fPIC -shared %s -x c -o %s -", options, path);
+	snprintf(cmd, sizeof(cmd), "gcc -w -fPIC -shared %s -x c -o %s - && %s %s", options, path,
+		 then, path);
 	cc = popen(cmd, "w");
 	assert_non_null(cc);
 	fputs(source, cc);
 	assert_int_equal(pclose(cc), 0);
 	close(fd); /* the linker made a new file */
-	fd = open(path, O_RDONLY);
-	assert_int_equal(cw_resolve_symbol(fd, path, 0, name, &fn, err), 0);
-	cw_place_probe(fd, &fn, &(struct cw_placement_wish){0}, &at);
-	close(fd);
+	b.fd = open(path, O_RDONLY);
+	assert_int_equal(cw_resolve_symbol(b.fd, path, 0, name, &b.fn, err), 0);
 	unlink(path);
+	return b;
+}
+
+static struct cw_placement place_after(const char *options, const char *name, const char *then)
+{
+	struct built b = build(options, name, then);
+	struct cw_placement at;
+
+	cw_place_probe(b.fd, &b.fn, &(struct cw_placement_wish){0}, &at);
+	close(b.fd);
 	return at;
+}
+
+static struct cw_placement place_in(const char *options, const char *name)
+{
+	return place_after(options, name, ":");
 }
 
 static void test_inner_function(void **state)
@@ -473,14 +491,56 @@ static void test_frame_pointers(void **state)
 	assert_int_equal(fp_flag("-O1 -fomit-frame-pointer", "plain"), CW_PROBE_NO_FP);
 }
 
+/* Where symbols of the others were stripped, unwind tables know where they are. */
+static uint32_t fp_flag_alone(const char *options)
+{
+	return place_after(options, "plain", "strip -K plain").flags & CW_PROBE_NO_FP;
+}
+
+static void test_frame_pointers_stripped(void **state)
+{
+	const char *without = "-fvisibility=hidden -O1 -fomit-frame-pointer";
+
+	(void)state;
+	assert_int_equal(fp_flag_alone("-fvisibility=hidden -O1 -fno-omit-frame-pointer"), 0);
+	assert_int_equal(fp_flag_alone(without), CW_PROBE_NO_FP);
+	/* Without both, nothing is said. */
+	assert_int_equal(place_after(without, "plain", "strip -K plain -R .eh_frame_hdr").flags &
+				 CW_PROBE_NO_FP,
+			 0);
+}
+
+/* A place given by its offset: behind `endbr64` as well as on it. */
+static void test_literally(void **state)
+{
+	const char *options = "-O1 -fcf-protection=full -fomit-frame-pointer";
+	struct built b = build(options, "frame", ":");
+	struct cw_placement at;
+
+	(void)state;
+	cw_place_literally(b.fd, &b.fn, b.fn.offset, &at);
+	assert_int_equal(at.placed, b.fn.offset);
+	assert_int_equal(at.flags, CW_PROBE_SINGLE_STEPPED | CW_PROBE_NO_FP);
+	cw_place_literally(b.fd, &b.fn, b.fn.offset + 4, &at); /* push */
+	assert_int_equal(at.placed, b.fn.offset + 4);
+	assert_int_equal(at.flags, CW_PROBE_NO_FP);
+	close(b.fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cheap_entries),  cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_wide_nops),      cmocka_unit_test(test_stays),
-		cmocka_unit_test(test_free_registers), cmocka_unit_test(test_reach),
-		cmocka_unit_test(test_compiled),       cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_literally),
+		cmocka_unit_test(test_cheap_entries),
+		cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_wide_nops),
+		cmocka_unit_test(test_stays),
+		cmocka_unit_test(test_free_registers),
+		cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_frame_pointers),
 		cmocka_unit_test(test_inner_function),
+		cmocka_unit_test(test_frame_pointers_stripped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
