@@ -103,6 +103,8 @@ workloads: $(WORKLOADS)
 $(B)/tests/workloads/%.o: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) $(WORKLOAD_FLAGS) -O1 -fno-omit-frame-pointer $(DEPFLAGS) -c $< -o $@
+# Assembly between its functions stays there.
+$(B)/tests/workloads/text_mover.o: WORKLOAD_FLAGS += -fno-toplevel-reorder
 $(B)/tests/workloads/%_nofp.o: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) $(WORKLOAD_FLAGS) -O2 -fomit-frame-pointer $(DEPFLAGS) -c $< -o $@

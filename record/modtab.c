@@ -15,6 +15,7 @@
 #include "elffile.h"
 #include "embed.h"
 #include "idmap.h"
+#include "madecode.h"
 #include "modtab.h"
 #include "resolve.h"
 
@@ -317,7 +318,7 @@ bool cw_modtab_is_memory(const struct cw_modtab *t, uint32_t id, uint32_t *pid)
 	const struct module *m = &t->modules[id - 1];
 
 	*pid = m->owner;
-	return m->owner || !strncmp(m->path, "/memfd:", 7);
+	return m->owner || cw_may_be_made(m->path);
 }
 
 static uint64_t mapping_key(const struct cw_mapped_file *f)

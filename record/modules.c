@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "procinfo.h"
 #include "kallsyms.h"
+#include "madecode.h"
 #include "missing_text.h"
 #include "mmapwatch.h"
 #include "modtab.h"
@@ -200,7 +201,7 @@ static int put_moved_over(void *arg, const struct cw_mapped_file *f, uint64_t pg
 	int rc = 0;
 
 	for (; !rc && cw_moved_over(m->modtab, m->proc, &part, f->end); part.start = part.end)
-		rc = put_proc_map(m, &part, pgoff, prot);
+		rc = put_proc_map(m, &part, pgoff + (part.start - f->start), prot);
 	return rc;
 }
 

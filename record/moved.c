@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "madecode.h"
 #include "moved.h"
 
 #define PIECE     4096u
@@ -57,23 +58,6 @@ bool cw_moved_is_text(int fd, uint64_t offset, uint32_t pid, uint64_t start, uin
 	return ok && s.code && s.differ <= 1 + s.code / PART;
 }
 
-bool cw_is_memory(const char *path)
-{
-	static const char *const kernels[] = {"[vdso]", "[vsyscall]", "[uprobes]"};
-	bool own = path[0] == '[';
-
-	for (size_t i = 0; own && i < sizeof(kernels) / sizeof(*kernels); i++)
-		own = strcmp(path, kernels[i]) != 0;
-	return own;
-}
-
-/* Nothing that was compiled is there at first. */
-static bool may_be_moved(const char *path)
-{
-	return cw_is_memory(path) || !strncmp(path, "/anon_hugepage", 14) ||
-	       strstr(path, "/hugepages/");
-}
-
 static bool is_moved(struct cw_modtab *t, const struct cw_proc *p, const struct cw_mapped_file *f,
 		     const struct cw_map_entry *from, struct cw_map_entry *e)
 {
@@ -121,7 +105,7 @@ bool cw_moved_over(struct cw_modtab *t, const struct cw_proc *p, struct cw_mappe
 	const struct cw_map_entry *e;
 	uint32_t owner;
 
-	for (; cw_is_memory(f->path) && f->start < end; f->start = e->end) {
+	for (; cw_may_be_made(f->path) && f->start < end; f->start = e->end) {
 		e = cw_proc_next_map(p, f->start);
 		if (!e || e->start >= end)
 			return false;
@@ -142,7 +126,7 @@ bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw
 	const uint64_t places[] = {f->start, f->start - 1, f->end};
 	size_t i;
 
-	for (i = 0; may_be_moved(f->path) && i < sizeof(places) / sizeof(places[0]); i++) {
+	for (i = 0; cw_may_be_made(f->path) && i < sizeof(places) / sizeof(places[0]); i++) {
 		const struct cw_map_entry *from = cw_proc_find_map(p, places[i]);
 
 		if (from && is_moved(t, p, f, from, e))
@@ -176,7 +160,7 @@ bool cw_moved_deduce(struct cw_modtab *t, struct cw_missing_text **missing, cons
 	struct cw_text_place at;
 	unsigned i;
 
-	if (!may_be_moved(f->path) || (known && known->start == f->start && known->end == f->end))
+	if (!cw_may_be_made(f->path) || (known && known->start == f->start && known->end == f->end))
 		return false;
 	if (!*missing)
 		*missing = cw_missing_text_new(cw_modtab_opener(t), p->rec_pid, p->start_boottime);

@@ -16,14 +16,10 @@
  */
 bool cw_moved_is_text(int fd, uint64_t offset, uint32_t pid, uint64_t start, uint64_t end);
 
-/* Names of memory without a file: in brackets, but for the code that the kernel gives every
- * process. */
-bool cw_is_memory(const char *path);
-
 /*
- * Is the new executable mapping f of p memory, or a file of a file system for huge pages, with the
- * text of a file that was mapped there, or is mapped right before or behind it? Sets e->module_id,
- * e->pgoff and a flag then.
+ * Is the new executable mapping f of p memory (cw_may_be_made) with the text of a file that was
+ * mapped there, or is mapped right before or behind it? Sets e->module_id, e->pgoff and a flag
+ * then.
  */
 bool cw_moved_find(struct cw_modtab *t, const struct cw_proc *p, const struct cw_mapped_file *f,
 		   struct cw_map_entry *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: record/tracked.o record/pidset.o record/modules.o record/pending.o record/perfmap.o */
-/* LINK: record/procinfo.o record/relook.o record/moved.o record/modtab.o record/modopen.o */
+/* LINK: record/procinfo.o record/relook.o record/moved.o record/madecode.o record/modtab.o */
+/* LINK: record/modopen.o */
 /* LINK: record/proctab.o */
 /* LINK: record/idmap.o record/kerntext.o record/missing_text.o */
 /* LINK: record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */

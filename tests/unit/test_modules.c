@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/modules.o record/pending.o record/perfmap.o record/moved.o record/modtab.o */
+/* LINK: record/modules.o record/pending.o record/perfmap.o record/moved.o record/madecode.o */
 /* LINK: record/procinfo.o record/relook.o record/kerntext.o record/missing_text.o */
-/* LINK: record/modopen.o record/proctab.o */
+/* LINK: record/modopen.o record/modtab.o record/proctab.o */
 /* LINK: record/idmap.o record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
 /* LINK: record/cxxname.o record/unplaced.o record/wanted.o */
@@ -381,13 +381,17 @@ static void test_add_fd(void **state)
 	assert_non_null(map_of("/proc/self/exe", pid));
 }
 
-/* Memory with these bytes over the page of a function of a library; where that is. */
-static char *move_over(const char *lib, bool same)
+/*
+ * Memory, or a file fd that is memory, with these bytes over the page of a function of a library;
+ * where that is.
+ */
+static char *move_over(const char *lib, bool same, int fd)
 {
+	int how = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
 	char *from = dlsym(dlopen(in_dir(lib), RTLD_NOW), "f"), *to;
 
 	from = (char *)((uintptr_t)from & ~4095ul);
-	to = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	to = mmap(NULL, 4096, PROT_READ | PROT_WRITE, how, fd, 0);
 	assert_ptr_not_equal(to, MAP_FAILED);
 	memset(to, 0xc3, 4096); /* returns: the library has an end, too */
 	if (same)
@@ -413,8 +417,9 @@ static const struct cw_map *map_at(const char *address)
 }
 
 /* Memory that is moved over text, of which nobody tells. */
-static void test_moved_over(void **state)
+static void check_moved_over(const char *moved, const char *covered, bool file)
 {
+	int fds[] = {-1, -1};
 	struct cw_modules *m;
 	const struct cw_map *map;
 	uint32_t pid = (uint32_t)getpid();
@@ -422,14 +427,17 @@ static void test_moved_over(void **state)
 	size_t maps;
 	char *same, *other;
 
-	(void)state;
-	assert_non_null(dlopen(in_dir("moved.so"), RTLD_NOW));
-	assert_non_null(dlopen(in_dir("covered.so"), RTLD_NOW));
+	for (int i = 0; file && i < 2; i++) {
+		fds[i] = memfd_create("code", MFD_CLOEXEC);
+		assert_int_equal(ftruncate(fds[i], 4096), 0);
+	}
+	assert_non_null(dlopen(in_dir(moved), RTLD_NOW));
+	assert_non_null(dlopen(in_dir(covered), RTLD_NOW));
 	begin();
 	m = cw_modules_new(writer);
 	assert_int_equal(cw_modules_snapshot(m, pid, pid), 0);
-	same = move_over("moved.so", true);
-	other = move_over("covered.so", false);
+	same = move_over(moved, true, fds[0]);
+	other = move_over(covered, false, fds[1]);
 	before = now();
 	assert_int_equal(cw_modules_look_again(m, true), 0);
 	after = now();
@@ -437,18 +445,32 @@ static void test_moved_over(void **state)
 	cw_modules_free(m);
 	end();
 	map = map_at(same);
-	assert_ptr_equal(map, map_of(in_dir("moved.so"), pid));
+	assert_ptr_equal(map, map_of(in_dir(moved), pid));
 	assert_int_equal(map->flags, CW_MAP_PROC | CW_MAP_MOVED);
 	assert_int_equal(map->pgoff, 4096);
 	assert_true(map->h.ts >= before && map->h.ts <= after);
 	map = map_at(other);
 	assert_non_null(map);
-	assert_int_equal(map->module_id, module_named("[anon]")->module_id);
-	assert_int_equal(map->pgoff, (uintptr_t)other);
+	assert_int_equal(map->module_id, module_named(file ? "/memfd:code" : "[anon]")->module_id);
+	assert_int_equal(map->pgoff, file ? 0 : (uintptr_t)other);
 	assert_int_equal(map->flags, CW_MAP_PROC);
 	for (size_t i = maps = 0; i < nrecs; i++)
 		maps += recs[i]->type == CW_MAP && recs[i]->ts >= before;
 	assert_int_equal(maps, 2);
+	for (int i = 0; file && i < 2; i++)
+		close(fds[i]);
+}
+
+static void test_moved_over(void **state)
+{
+	(void)state;
+	check_moved_over("moved.so", "covered.so", false);
+}
+
+static void test_file_moved_over(void **state)
+{
+	(void)state;
+	check_moved_over("moved2.so", "covered2.so", true);
 }
 
 static int setup(void **state)
@@ -461,7 +483,8 @@ static int setup(void **state)
 		     " && gcc -O0 -fPIC -shared -o other.so a.c"
 		     " && gcc -O3 -fPIC -shared -DX -o early.so a.c"
 		     " && gcc -Os -fPIC -shared -Wl,-z,separate-code -o moved.so a.c"
-		     " && gcc -Og -fPIC -shared -Wl,-z,separate-code -o covered.so a.c");
+		     " && gcc -Og -fPIC -shared -Wl,-z,separate-code -o covered.so a.c"
+		     " && cp moved.so moved2.so && cp covered.so covered2.so");
 }
 
 int main(void)
@@ -471,7 +494,7 @@ int main(void)
 		cmocka_unit_test(test_late),        cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_unwatched),   cmocka_unit_test(test_add_fd),
 		cmocka_unit_test(test_early_stack), cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_moved_over),
+		cmocka_unit_test(test_moved_over),  cmocka_unit_test(test_file_moved_over),
 	};
 
 	return cmocka_run_group_tests(tests, setup, recorded_teardown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: record/modules.o record/pending.o record/perfmap.o record/moved.o record/modtab.o */
+/* LINK: record/modules.o record/pending.o record/perfmap.o record/moved.o record/madecode.o */
 /* LINK: record/procinfo.o record/relook.o record/kerntext.o record/missing_text.o */
-/* LINK: record/modopen.o record/proctab.o */
+/* LINK: record/modopen.o record/modtab.o record/proctab.o */
 /* LINK: record/idmap.o record/snapshot.o record/mmapwatch.o record/kallsyms.o record/embed.o */
 /* LINK: record/resolve.o record/debugfile.o record/elffile.o record/nearest.o */
 /* LINK: record/cxxname.o record/unplaced.o record/wanted.o */
