@@ -10,6 +10,7 @@
 #include "cxxname.h"
 #include "findsym.h"
 #include "mapped.h"
+#include "patterns.h"
 #include "resolve.h"
 #include "say.h"
 
@@ -51,7 +52,8 @@ static void look_into(struct finder *f, int fd, const char *path, uint32_t pid)
 
 	f->path = path;
 	f->path_shown = false;
-	rc = cw_resolve_each(fd, path, pid, f->symbol, show, f, err);
+	rc = (cw_patterns_is(f->symbol) ? cw_patterns_each
+					: cw_resolve_each)(fd, path, pid, f->symbol, show, f, err);
 	if (rc && rc != -ENOENT)
 		memcpy(f->trouble, err, sizeof(err));
 	else if (rc)
@@ -100,6 +102,19 @@ static void look_into_process(struct finder *f, pid_t pid, const char *module)
 	cw_mapped_free(&m);
 }
 
+static void say_nothing_found(const struct finder *f)
+{
+	if (f->files == 1)
+		cw_say("%s", f->why);
+	else if (cw_patterns_is(f->symbol))
+		cw_say("none of the %zu mapped files has a function that matches '%s'", f->files,
+		       f->symbol);
+	else
+		cw_say("none of the %zu mapped files has a function %s; a pattern, as '*%s*', "
+		       "lists those with that in their names",
+		       f->files, f->symbol, f->symbol);
+}
+
 int cw_find_symbol(const struct cw_options *o)
 {
 	struct finder f = {.symbol = o->find_symbol};
@@ -111,9 +126,7 @@ int cw_find_symbol(const struct cw_options *o)
 		look_into_process(&f, o->pids[i], o->module);
 	if (*f.trouble)
 		cw_say("%s", f.trouble);
-	else if (!f.found && f.files == 1)
-		cw_say("%s", f.why);
 	else if (!f.found)
-		cw_say("none of the %zu mapped files has a function %s", f.files, f.symbol);
+		say_nothing_found(&f);
 	return f.found ? 0 : 1;
 }

@@ -41,7 +41,9 @@ const char cw_option_doc[] =
 	"  callweave-record --check\n"
 	"      what can be recorded on this machine, and what is missing\n"
 	"  callweave-record -p 1234 --find-symbol malloc\n"
-	"      where the process has a function of this name; needs no privileges\n\n"
+	"      where the process has a function of this name; needs no privileges\n"
+	"  callweave-record -p 1234 --find-symbol '*queue*'\n"
+	"      which functions there are, before recording any\n\n"
 	"FUNCTION is [MODULE:]SYMBOL or [MODULE:]+0xOFFSET; a SYMBOL with *, ? or [ is a pattern. "
 	"MODULE is the base name or path of a mapped file. Exit status: 0 recorded, 1 failed, 2 "
 	"usage.";
@@ -121,7 +123,9 @@ const struct argp_option cw_option_table[] = {
 	{"verbose", 'v', NULL, 0, "messages of the BPF library", 3},
 	{NULL, 0, NULL, 0, "Instead of recording:", 4},
 	{"find-symbol", OPT_FIND_SYMBOL, "SYMBOL", 0,
-	 "list where -p, --module or BINARY has it, with its file offset", 4},
+	 "list where -p, --module or BINARY has it, with its file offset; a pattern ('*queue*') "
+	 "lists every function that matches",
+	 4},
 	{"check-config", OPT_CHECK_CONFIG, "FILE", 0, "say whether a YAML file is a valid plan", 4},
 	{"check", OPT_CHECK, NULL, 0, "say what can be recorded on this machine with these rights",
 	 4},

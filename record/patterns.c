@@ -19,10 +19,11 @@ struct names {
 	size_t n;
 	uint64_t addrs[MAX_NAMES]; /* of one file */
 	size_t naddrs;
+	bool stripped; /* a file without the table of all names */
 };
 
 /* Parameters and operators of C++ hold stars and brackets, too. */
-static bool is_pattern(const char *name)
+bool cw_patterns_is(const char *name)
 {
 	size_t plain = name ? strcspn(name, "(") : 0;
 
@@ -83,6 +84,7 @@ static bool take(void *arg, const char *name, const GElf_Sym *sym, size_t index)
 static int match_in(struct names *l, const struct cw_target_file *f, char *err)
 {
 	struct cw_debug_file debug;
+	GElf_Shdr shdr;
 	Elf *elf;
 	int rc = cw_elf_open(&elf, f->fd, f->path, err);
 
@@ -91,15 +93,89 @@ static int match_in(struct names *l, const struct cw_target_file *f, char *err)
 	l->naddrs = 0;
 	cw_debug_file_open_as_process(&debug, elf, f->fd, f->path, f->pid);
 	cw_elf_each_func(debug.elf ? debug.elf : elf, SHT_SYMTAB, take, l);
+	l->stripped |= !cw_elf_section(debug.elf ? debug.elf : elf, SHT_SYMTAB, NULL, &shdr);
 	cw_debug_file_close(&debug);
 	cw_elf_each_func(elf, SHT_DYNSYM, take, l);
 	elf_end(elf);
 	return 0;
 }
 
+static int say_none(const struct names *l, const char *path, char *err)
+{
+	snprintf(err, CW_ERR, "%s has no function that matches '%s'%s", path, l->pattern,
+		 l->stripped ? ": it is stripped, so only exported functions have names, and its "
+			       "separate debug file was not found"
+			     : "");
+	return -ENOENT;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct placed {
+	const char *name;
+	struct cw_func func;
+};
+
+static int by_placed_name(const void *a, const void *b)
+{
+	return strcmp(((const struct placed *)a)->name, ((const struct placed *)b)->name);
+}
+
+static int place_all(const struct names *l, struct placed *all, const struct cw_target_file *f,
+		     char *err)
+{
+	Elf *elf;
+	int rc = cw_elf_open(&elf, f->fd, f->path, err);
+	size_t i;
+
+	for (i = 0; !rc && i < l->n; i++) {
+		all[i].name = l->at[i];
+		all[i].func.value = l->addrs[i];
+		cw_elf_addr_to_offset(elf, l->addrs[i], true, &all[i].func.offset);
+	}
+	if (!rc)
+		elf_end(elf);
+	return rc;
+}
+
+int cw_patterns_each(int fd, const char *path, uint32_t pid, const char *pattern,
+		     void (*fn)(void *arg, const char *name, const struct cw_func *func), void *arg,
+		     char *err)
+{
+	const struct cw_target_file file = {.fd = fd, .path = (char *)path, .pid = pid};
+	struct names *l = calloc(1, sizeof(*l));
+	struct placed *all = calloc(MAX_NAMES, sizeof(*all));
+	int rc = l && all ? 0 : -ENOMEM;
+	size_t i;
+
+	if (rc)
+		snprintf(err, CW_ERR, "out of memory");
+	if (!rc) {
+		l->pattern = pattern;
+		rc = match_in(l, &file, err);
+	}
+	if (!rc && !l->n)
+		rc = say_none(l, path, err);
+	if (!rc)
+		rc = place_all(l, all, &file, err);
+	if (!rc)
+		qsort(all, l->n, sizeof(*all), by_placed_name);
+	for (i = 0; !rc && i < l->n; i++)
+		fn(arg, all[i].name, &all[i].func);
+	if (!rc && l->n == MAX_NAMES) {
+		snprintf(err, CW_ERR,
+			 "%s has more functions that match '%s' than these %d: narrow it", path,
+			 pattern, MAX_NAMES);
+		rc = -E2BIG;
+	}
+	while (l && l->n)
+		free(l->at[--l->n]);
+	free(l);
+	free(all);
+	return rc;
 }
 
 /* Whether the name means one function in one of the files; else say why not. */
@@ -151,9 +227,7 @@ static int find_names(struct names *l, const struct cw_target *t, const char *mo
 	for (i = 0; !rc && i < files->n; i++)
 		rc = match_in(l, &files->at[i], err);
 	if (!rc && !l->n) {
-		snprintf(err, CW_ERR, "%s has no function that matches '%s'", files->at[0].path,
-			 l->pattern);
-		rc = -ENOENT;
+		rc = say_none(l, files->at[0].path, err);
 	} else if (!rc && l->n > CW_MAX_BY_PATTERN) {
 		snprintf(err, CW_ERR,
 			 "%zu%s functions of %s match '%s': at most %d can be recorded by "
@@ -209,7 +283,7 @@ int cw_patterns_expand(struct cw_plan *plan, const struct cw_target *t, size_t *
 	while (!rc && i--) {
 		bool is_last = i + 1 == plan->nfuncs;
 
-		if (!is_pattern(plan->funcs[i].name))
+		if (!cw_patterns_is(plan->funcs[i].name))
 			continue;
 		rc = expand(plan, i, t, &became, say, err);
 		if (is_last)

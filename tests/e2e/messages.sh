@@ -107,6 +107,9 @@ says 2 'find-symbol goes with' "$record" -p $target --find-symbol malloc f
 says 2 'check-config stands alone' "$record" -p $target --check-config "$tmp/a.yaml"
 says 2 'check stands alone' "$record" -p $target --check
 says 1 'no function mallocx' "$record" -p $target --module libc.so.6 --find-symbol mallocx
+says 1 "no function that matches 'mallocx\*'" "$record" -p $target --module libc.so.6 --find-symbol 'mallocx*'
+says 1 "has a function no_such_name; a pattern, as '\*no_such_name\*'" "$record" -p $target --find-symbol no_such_name
+says 1 "a function that matches 'no_such_n\*'" "$record" -p $target --find-symbol 'no_such_n*'
 says 1 'has mapped no file called libnosuch.so' "$record" -p $target --module libnosuch.so --find-symbol malloc
 says 1 'no such process: 4194303' "$record" -p 4194303 --find-symbol malloc
 

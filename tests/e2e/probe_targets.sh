@@ -99,12 +99,16 @@ objcopy --only-keep-debug stripped stripped.debug && strip -s stripped
 expect "stripped: exit status" $? 1
 grep -q 'stripped has no function aim: it is stripped, so only exported functions have names, and its separate debug file was not found' x.log ||
 	fail "stripped: $(tail -n 1 x.log)"
+"$record" ./stripped --find-symbol 'ai?' >x.out 2>x.log && fail "stripped: a pattern finds $(cat x.out)"
+grep -q "stripped has no function that matches 'ai?': it is stripped" x.log || fail "stripped, by pattern: $(cat x.log)"
 # A debug file beside it, by .gnu_debuglink; in .debug; and one of another build, which is not it.
 objcopy --add-gnu-debuglink=stripped.debug stripped
 hits debuglink ./stripped aim
 mkdir .debug && mv stripped.debug .debug/
 hits debugdir ./stripped aim
 "$record" ./stripped --find-symbol aim >x.out 2>x.log || fail "--find-symbol with a debug file: $(cat x.log)"
+cp x.out named && "$record" ./stripped --find-symbol 'ai[lm]' >x.out || fail "--find-symbol of a pattern with a debug file"
+expect "pattern in the debug file" "$(cat x.out)" "$(cat named)"
 expect "symbol of the debug file" "$(sed -n 's/.*value=//p' x.out | cut -d ' ' -f 1)" "$("$record" ./whole --find-symbol aim | sed -n 's/.*value=//p' | cut -d ' ' -f 1)"
 "$cc" $flags -DOTHER -O2 -o other aim.c && objcopy --only-keep-debug other .debug/stripped.debug
 "$record" --exec ./stripped -o x.cwc aim -- 1 >x.out 2>x.log && fail "the debug file of another build was used"

@@ -234,6 +234,10 @@ expect "a symbol that is nowhere" "$offset" ""
 "$record" -p $app --find-symbol handle_task >"$tmp/found" || fail "--find-symbol finds nothing"
 expect "--find-symbol: file" "$(sed -n 1p "$tmp/found")" "$tmp/app"
 grep -Eq '^  symbol=handle_task value=0x[0-9a-f]+ offset=0x[0-9a-f]+$' "$tmp/found" || fail "--find-symbol: $(cat "$tmp/found")"
+"$record" -p $app --find-symbol 'handle_tas?' >"$tmp/matching" || fail "--find-symbol of a pattern finds nothing"
+expect "--find-symbol of a pattern" "$(cat "$tmp/matching")" "$(cat "$tmp/found")"
+"$record" "$tmp/app" --find-symbol '*Server::handle*' >"$tmp/matching" || fail "--find-symbol of a pattern of C++"
+expect "--find-symbol: overloads" "$(grep -c '^  symbol=_ZN3app6Server6handle.*offset=0x.*(app::Server::handle(' "$tmp/matching")" 2
 offset=$(sed -n 's/.*offset=//p' "$tmp/found")
 begin names -p $app 'app::Server::handle(int)' 'app:_ZN3app6Server6handleEPKc' --offset "$offset" "libqueue.so:+$(
 	"$record" --binary "$tmp/lib/libqueue.so" --find-symbol other | sed -n 's/.*offset=//p')"
