@@ -116,17 +116,22 @@ static void head(sqlite3 *db, struct cw_text *t, const char *function)
 		{"other process", "by another process"},
 		{"did not sleep", "without having slept since the call before"},
 	};
+	int64_t counts[sizeof(ways) / sizeof(*ways)];
+	size_t last = 0;
 	char n[CW_DURATION_SIZE];
 
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		counts[i] = count_of(db, ways[i].how);
+		if (counts[i])
+			last = i;
+	}
 	cw_line_begin(t, 0, CW_BOLD, "%s calls of %s:",
 		      cw_number(n, cw_query_int(db, "SELECT count(*) FROM temp.waking", 0)),
 		      function);
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		int64_t count = count_of(db, ways[i].how);
-
-		if (count || !i)
-			cw_field(t, CW_PLAIN, "%s %s%s", cw_number(n, count), ways[i].words,
-				 i + 1 < sizeof(ways) / sizeof(*ways) ? "," : "");
+	for (size_t i = 0; i <= last; i++) {
+		if (counts[i] || !i)
+			cw_field(t, CW_PLAIN, "%s %s%s", cw_number(n, counts[i]), ways[i].words,
+				 i < last ? "," : "");
 	}
 	cw_line_end(t);
 }
@@ -282,14 +287,14 @@ int cw_discover_print(sqlite3 *db, enum cw_format format, const struct cw_discov
 enum { OPT_TOP = 0x100, OPT_TARGET_ARG };
 
 static const struct argp_option options[] = {
-	{"top", OPT_TOP, "N", 0, "Show the first N candidates (5)", 0},
+	{"top", OPT_TOP, "N", 0, "Show the first N candidates (5)", 1},
 	{"async-target-arg", OPT_TARGET_ARG, "N", 0,
-	 "Argument of FUNCTION that carries the key, for the template (1)", 0},
+	 "The template's key is argument N of FUNCTION (1)", 1},
 	{0},
 };
 
 static const char doc[] =
-	"Find out who hands work to FUNCTION: which thread woke its thread before each call, and "
+	"Find who hands work to FUNCTION: which thread woke its thread before each call, and "
 	"what it was doing. FUNCTION must have been recorded. Functions that may be the source "
 	"are best recorded, too: stacks of wakers lack the caller of a libc function that keeps "
 	"no frame pointer."

@@ -142,7 +142,7 @@ static void test_call_and_stack(void **state)
 	assert_null(strstr(text, "\n3,"));
 	free(text);
 	text = discovered(CW_FORMAT_TEXT, "target", 0);
-	has(text, "5 calls of target: 5 woken by a thread of the process");
+	has(text, "5 calls of target: 5 woken by a thread of the process\n");
 	has(text, "candidate source function: submit before 3 calls");
 	has(text, "\nsuggested template:\n  --async-hop submit,?,target,2 target\n");
 	free(text);
