@@ -96,9 +96,12 @@ static void look_into_process(struct finder *f, pid_t pid, const char *module)
 		look_into(f, fd, m.files[i].path, (uint32_t)pid);
 		close(fd);
 	}
-	if (!fitting)
-		snprintf(f->trouble, CW_ERR, "process %d has mapped no file called %s", pid,
-			 module ? module : "anything");
+	if (!fitting) {
+		const char *like = module ? cw_mapped_like(&m, module) : NULL;
+
+		snprintf(f->trouble, CW_ERR, "process %d has mapped no file called %s%s%s", pid,
+			 module ? module : "anything", like ? ", but " : "", like ? like : "");
+	}
 	cw_mapped_free(&m);
 }
 

@@ -80,3 +80,16 @@ bool cw_mapped_is(const char *path, const char *name)
 
 	return !strcmp(path, name) || (!strchr(name, '/') && slash && !strcmp(slash + 1, name));
 }
+
+const char *cw_mapped_like(const struct cw_mapped *m, const char *name)
+{
+	const char *so = strstr(name, ".so"), *slash;
+	size_t i, len = so ? (size_t)(so - name) + 3 : strlen(name);
+
+	for (i = 0; len && i < m->n; i++) {
+		slash = strrchr(m->files[i].path, '/');
+		if (slash && !strncmp(slash + 1, name, len))
+			return slash + 1;
+	}
+	return NULL;
+}

@@ -23,4 +23,7 @@ int cw_mapped_open(const struct cw_mapped_file *f);
 /* Whether name is this path, or its base name when it has no slash. */
 bool cw_mapped_is(const char *path, const char *name);
 
+/* The base name of the first file whose name begins as this one does, up to ".so"; or NULL. */
+const char *cw_mapped_like(const struct cw_mapped *m, const char *name);
+
 #endif

@@ -16,6 +16,9 @@
 #include "points.h"
 #include "runtime.h"
 
+/* Processes whose libraries are looked into for a function that their program has not. */
+#define MAX_LOOKED_INTO 4
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* The file under its number here; NULL when there is no room. The descriptor is duplicated. */
@@ -223,6 +226,44 @@ static int say_nowhere(struct find *d, const struct cw_plan_func *pf,
 	return -ENOENT;
 }
 
+/* Where a process has a function that its program has not: the base name, malloc'ed, or NULL. */
+static char *elsewhere(pid_t pid, const char *name)
+{
+	struct cw_mapped m;
+	struct cw_func fn;
+	char why[CW_ERR], *found = NULL;
+	size_t i;
+
+	if (cw_mapped_read(&m, pid, why))
+		return NULL;
+	for (i = 0; !found && i < m.n; i++) {
+		const char *path = m.files[i].path;
+		int fd = cw_mapped_open(&m.files[i]);
+
+		*why = '\0';
+		if (fd >= 0 && !cw_resolve_symbol(fd, path, (uint32_t)pid, name, &fn, why))
+			found = strdup(strrchr(path, '/') + 1);
+		if (fd >= 0)
+			close(fd);
+	}
+	cw_mapped_free(&m);
+	return found;
+}
+
+/* The program has no such function; one of its libraries may. */
+static void say_elsewhere(struct find *d, const struct cw_plan_func *pf)
+{
+	char *module = NULL;
+	size_t i;
+
+	for (i = 0; !module && i < d->t->nprocs && i < MAX_LOOKED_INTO; i++)
+		module = elsewhere(d->t->procs[i].pid, pf->name);
+	if (module)
+		snprintf(d->err, CW_ERR, "%s has no function %s, but %s has: give %s:%s",
+			 d->t->own.at[0].path, pf->name, module, module, pf->name);
+	free(module);
+}
+
 /* A function in each file that has it. */
 static int find_func(struct find *d, size_t i, bool last)
 {
@@ -239,6 +280,8 @@ static int find_func(struct find *d, size_t i, bool last)
 	}
 	if (!rc && d->p->n == before)
 		rc = say_nowhere(d, pf, files);
+	if (rc == -ENOENT && !pf->module && pf->name)
+		say_elsewhere(d, pf);
 	if (!rc && pf->module && !cw_mapped_is(d->p->at[before].file->path, pf->module))
 		rc = rename_module(d->plan, pf->module, d->p->at[before].file->path);
 	cw_target_files_free(&mods);

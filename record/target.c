@@ -22,6 +22,7 @@
 #include "needed.h"
 #include "newborn.h"
 #include "resolve.h"
+#include "snapshot.h"
 #include "target.h"
 
 #define LINE      8192
@@ -129,6 +130,7 @@ static int add_exe(struct cw_target *t, pid_t pid, char *err)
 	e = errno;
 	if (fd >= 0) {
 		path[n] = 0;
+		cw_snapshot_clean_name(path, true);
 		return add_file(&t->own, fd, strdup(path), (uint32_t)pid, err);
 	}
 	if (e == ENOENT)
@@ -356,15 +358,24 @@ static int add_unmapped(const struct cw_target *t, const char *name, struct cw_t
 
 static int say_no_module(const struct cw_target *t, const char *module, char *err)
 {
-	if (t->child || t->by_file || !t->nprocs)
+	struct cw_mapped m = {0};
+	const char *like = NULL;
+	char why[CW_ERR];
+
+	if (t->child || t->by_file || !t->nprocs) {
 		snprintf(err, CW_ERR,
 			 "%s is none of the libraries of %s, nor in the system's folders; give its "
 			 "path",
 			 module, t->own.at[0].path);
-	else
-		snprintf(err, CW_ERR, "%s%d%s has mapped no file called %s; give its path",
-			 t->nprocs > 1 ? "none of the processes (" : "process ", t->procs[0].pid,
-			 t->nprocs > 1 ? ", ...)" : "", module);
+		return -ENOENT;
+	}
+	if (!cw_mapped_read(&m, t->procs[0].pid, why))
+		like = cw_mapped_like(&m, module);
+	snprintf(err, CW_ERR, "%s%d%s has mapped no file called %s%s%s; give %s",
+		 t->nprocs > 1 ? "none of the processes (" : "process ", t->procs[0].pid,
+		 t->nprocs > 1 ? ", ...)" : "", module, like ? ", but " : "", like ? like : "",
+		 like ? "that name" : "its path");
+	cw_mapped_free(&m);
 	return -ENOENT;
 }
 

@@ -111,6 +111,10 @@ says 1 "no function that matches 'mallocx\*'" "$record" -p $target --module libc
 says 1 "has a function no_such_name; a pattern, as '\*no_such_name\*'" "$record" -p $target --find-symbol no_such_name
 says 1 "a function that matches 'no_such_n\*'" "$record" -p $target --find-symbol 'no_such_n*'
 says 1 'has mapped no file called libnosuch.so' "$record" -p $target --module libnosuch.so --find-symbol malloc
+says 1 'has mapped no file called libc.so, but libc.so.6' "$record" -p $target --module libc.so --find-symbol malloc
+says 1 'has mapped no file called libc.so.7, but libc.so.6; give that name' "$record" -p $target -o "$tmp/x.cwc" libc.so.7:malloc
+says 1 'has mapped no file called libnosuch.so; give its path' "$record" -p $target -o "$tmp/x.cwc" libnosuch.so:malloc
+says 1 'has no function malloc, but libc.so.6 has: give libc.so.6:malloc$' "$record" -p $target -o "$tmp/x.cwc" malloc
 says 1 'no such process: 4194303' "$record" -p 4194303 --find-symbol malloc
 
 # Plans in files: which file, line and column, the value, and what was expected.
