@@ -23,6 +23,7 @@
 #include "newborn.h"
 #include "resolve.h"
 #include "snapshot.h"
+#include "snapshot.h"
 #include "target.h"
 
 #define LINE      8192

@@ -38,6 +38,9 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < 5; i++)
 		NAME(step_, WHO)();
+	if (argc > 2 && !strcmp(argv[2], "fork") && !fork())
+		for (int i = 0; i < 7; i++)
+			NAME(step_, WHO)();
 	if (argc > 3 && !strcmp(argv[2], "load"))
 		((void (*)(void))dlsym(dlopen(argv[3], RTLD_NOW), "nap_library"))();
 	if (argc > 3 && !strcmp(argv[2], "become"))
@@ -91,6 +94,8 @@ from() { # NAME PATH: what served the names of the module with this path
 }
 alpha='5 nap_alpha < step_alpha < main'
 beta='5 nap_beta < step_beta < main'
+# When a function of the program is probed, too, which is found through what runs and not by its path.
+alpha_twice=10${alpha#5}
 
 # ---- gone, deleted, replaced -----------------------------------------------------------------------
 start_recorder "$tmp/gone.log" -o "$tmp/gone.cwc" "$tmp/one/who" nap_alpha
@@ -108,20 +113,20 @@ fi
 cp "$tmp/one/who" "$tmp/one/doomed"
 start "$tmp/one/doomed" wait
 rm "$tmp/one/doomed"
-start_recorder "$tmp/deleted.log" -p $started -o "$tmp/deleted.cwc" "${libc[@]}"
+start_recorder "$tmp/deleted.log" -p $started -o "$tmp/deleted.cwc" "${libc[@]}" nap_alpha
 go
 stop deleted
-expect "a deleted program" "$(stacks deleted)" "$alpha"
+expect "a deleted program" "$(stacks deleted)" "$alpha_twice"
 expect "names of a deleted program" "$(from deleted "$tmp/one/doomed")" capture
 expect "the deleted program's path" "$(sqlite3 "$tmp/deleted.db" "SELECT exe FROM process WHERE pid = $started")" "$tmp/one/doomed"
 
 cp "$tmp/one/who" "$tmp/one/swapped"
 start "$tmp/one/swapped" wait
 cp "$tmp/two/who" "$tmp/one/new" && mv "$tmp/one/new" "$tmp/one/swapped"
-start_recorder "$tmp/replaced.log" -p $started -o "$tmp/replaced.cwc" "${libc[@]}"
+start_recorder "$tmp/replaced.log" -p $started -o "$tmp/replaced.cwc" "${libc[@]}" nap_alpha
 go
 stop replaced
-expect "a program replaced by another build" "$(stacks replaced)" "$alpha"
+expect "a program replaced by another build" "$(stacks replaced)" "$alpha_twice"
 expect "names of a replaced program" "$(from replaced "$tmp/one/swapped")" capture
 [[ $(sqlite3 "$tmp/replaced.db" "SELECT tried FROM module WHERE path = '$tmp/one/swapped'") == *"swapped: another build id"*"not used"* ]] ||
 	fail "replaced: the other build is not named"
@@ -133,6 +138,15 @@ cp "$tmp/two/who" "$tmp/one/new" && mv "$tmp/one/new" "$tmp/one/later"
 go
 stop later
 expect "a program replaced while it is recorded" "$(stacks later)" "$alpha"
+
+# A child that is the same program, and no other one.
+start "$tmp/one/who" wait fork
+start_recorder "$tmp/forked.log" -p $started -f -o "$tmp/forked.cwc" --stack dwarf nap_alpha
+go
+stop forked
+expect "a program and its child" "$(stacks forked)" "12${alpha#5}"
+expect "calls of each of them" "$(sqlite3 "$tmp/forked.db" "SELECT group_concat(n || ' ' || exe, ' ') FROM (SELECT count(*) AS n, exe
+	FROM slice JOIN thread USING(utid) JOIN process USING(upid) GROUP BY upid ORDER BY n)")" "5 $tmp/one/who 7 $tmp/one/who"
 
 # ---- another program, another library --------------------------------------------------------------
 start "$tmp/one/who" wait become "$tmp/two/who"
@@ -153,13 +167,13 @@ expect "its names" "$(sqlite3 "$tmp/load.db" "SELECT count(*) FROM module_source
 # ---- mounts that others do not see -----------------------------------------------------------------
 if unshare -m true 2>/dev/null; then
 	start unshare -m sh -c 'mount --bind "$1" "$2" && exec "$2" wait' - "$tmp/two/who" "$tmp/one/who"
-	start_recorder "$tmp/bind.log" -p $started -o "$tmp/bind.cwc" "${libc[@]}"
+	start_recorder "$tmp/bind.log" -p $started -o "$tmp/bind.cwc" "${libc[@]}" nap_beta
 	# Seen from a chroot, paths of other mount namespaces begin where those do.
 	seen=$tmp/one/who
 	[ / -ef /proc/1/root/ ] || seen=$(readlink "/proc/$started/exe")
 	go
 	stop bind
-	expect "a program under a private bind mount" "$(stacks bind)" "$beta"
+	expect "a program under a private bind mount" "$(stacks bind)" "10${beta#5}"
 	expect "its path, which is another file here" "$(sqlite3 "$tmp/bind.db" "SELECT exe FROM process WHERE pid = $started")" "$seen"
 	expect "its build" "$(sqlite3 "$tmp/bind.db" "SELECT DISTINCT build_id FROM module WHERE path = '$seen'")" \
 		"$(readelf -n "$tmp/two/who" | sed -n 's/.*Build ID: //p')"
