@@ -23,7 +23,6 @@
 #include "newborn.h"
 #include "resolve.h"
 #include "snapshot.h"
-#include "snapshot.h"
 #include "target.h"
 
 #define LINE      8192
