@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cache.h"
+#include "file_state.h"
 #include "schema_doc.h"
 
 #define SAMPLE_HEAD 4096
@@ -220,13 +221,30 @@ static bool same_key(sqlite3 *db, const char *key)
 	return same;
 }
 
+/* Whether a file that did not serve for names is there now, or another one. */
+static bool more_names(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool more = false;
+
+	if (sqlite3_prepare_v2(db, "SELECT value FROM capture_info WHERE key GLOB 'symbol_files.*'",
+			       -1, &stmt, NULL) == SQLITE_OK)
+		while (!more && sqlite3_step(stmt) == SQLITE_ROW) {
+			const char *lines = (const char *)sqlite3_column_text(stmt, 0);
+
+			more = lines && cw_files_changed(lines);
+		}
+	sqlite3_finalize(stmt);
+	return more;
+}
+
 sqlite3 *cw_cache_try(const char *path, const char *key)
 {
 	sqlite3 *db = NULL;
 
 	if (!trusted_file(path))
 		return NULL;
-	if (cw_database_open_file(&db, path) || !same_key(db, key)) {
+	if (cw_database_open_file(&db, path) || !same_key(db, key) || more_names(db)) {
 		sqlite3_close(db);
 		return NULL;
 	}

@@ -33,7 +33,7 @@ static const char *const records =
 static const char *const summary =
 	"SELECT json_object('type', 'summary',"
 	" 'capture', (SELECT json_group_object(key, value) FROM capture_info WHERE key <> "
-	"'cache_key'),"
+	"'cache_key' AND key NOT GLOB 'symbol_files.*'),"
 	" 'shown_chains', (SELECT n FROM temp.tally WHERE name = 'shown_chains'),"
 	" 'shown_calls', (SELECT n FROM temp.tally WHERE name = 'shown_calls'),"
 	" 'chains', (SELECT n FROM temp.tally WHERE name = 'chains'),"

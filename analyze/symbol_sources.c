@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "debuginfod.h"
+#include "file_state.h"
 #include "symbol_links.h"
 #include "symbol_sources.h"
 
@@ -21,6 +22,7 @@ struct search {
 	char *missing; /* paths that are not there */
 	size_t missing_size;
 	FILE *missing_out;
+	FILE *looked_out;
 	const struct cw_elf *linked; /* its .gnu_debuglink was followed */
 	char id_path[160];           /* xx/yyyy… of the build id */
 	char path[PATH_MAX];         /* of the module, without " (deleted)" */
@@ -126,23 +128,27 @@ static void keep(struct search *s, struct cw_elf *elf)
 /* Look at one file; keep it if it serves. */
 static void try_file(struct search *s, const char *path)
 {
+	const struct cw_elf *had = s->files->debug;
+	char state[CW_FILE_STATE];
 	struct cw_elf *elf;
 	const char *why;
 
 	if (done(s))
 		return;
+	cw_file_state(state, path);
 	elf = cw_elf_open(path, &why);
 	if (!elf) {
 		if (!strcmp(why, strerrordesc_np(ENOENT)))
 			fprintf(s->missing_out, "%s%s", ftell(s->missing_out) ? ", " : "", path);
 		else
 			cw_sources_note(s->tried, "%s: %s", path, why);
-		return;
-	}
-	if (is_right(s, elf))
+	} else if (is_right(s, elf)) {
 		keep(s, elf);
-	else
+	} else {
 		cw_elf_free(elf);
+	}
+	if (s->files->debug == had)
+		cw_file_state_write(s->looked_out, state, path);
 }
 
 static void __attribute__((format(printf, 2, 3))) try_path(struct search *s, const char *fmt, ...)
@@ -212,6 +218,14 @@ static void try_debuglink(struct search *s, struct cw_elf *elf)
 	try_path(s, DEBUG_ROOT "%.*s%s", own_dir, s->path, link);
 }
 
+/* A server has no such file, which it is asked for once, or did not answer. */
+static void not_given(struct search *s, const char *what, const char *why)
+{
+	cw_sources_note(s->tried, "debuginfod, %s: %s", what, why);
+	if (strcmp(why, strerrordesc_np(ENOENT)) != 0)
+		fputs(CW_STATE_OF_BEFORE, s->looked_out);
+}
+
 /* What no folder has may be on a server; it takes long, so that it comes last. */
 static void try_debuginfod(struct search *s, enum cw_debuginfod_kind kind)
 {
@@ -226,9 +240,8 @@ static void try_debuginfod(struct search *s, enum cw_debuginfod_kind kind)
 	if (path)
 		try_file(s, path);
 	else
-		cw_sources_note(
-			s->tried, "debuginfod, %s: %s",
-			kind == CW_DEBUGINFOD_DEBUG ? "debug information" : "the file itself", why);
+		not_given(s, kind == CW_DEBUGINFOD_DEBUG ? "debug information" : "the file itself",
+			  why);
 	free(path);
 }
 
@@ -315,7 +328,7 @@ static void try_alternate(struct search *s, const char *id, const char *fmt, ...
 	__attribute__((format(printf, 3, 4)));
 static void try_alternate(struct search *s, const char *id, const char *fmt, ...)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], state[CW_FILE_STATE];
 	struct cw_elf *elf;
 	const char *why;
 	va_list ap;
@@ -326,11 +339,13 @@ static void try_alternate(struct search *s, const char *id, const char *fmt, ...
 	va_end(ap);
 	if (s->files->alt || len <= 0 || (size_t)len >= sizeof(path))
 		return;
+	cw_file_state(state, path);
 	elf = cw_elf_open(path, &why);
 	if (elf && !strcmp(cw_elf_build_id(elf), id)) {
 		s->files->alt = elf;
 		return;
 	}
+	cw_file_state_write(s->looked_out, state, path);
 	if (elf)
 		cw_sources_note(s->tried,
 				"%s: another build id than the alternate file's: not used", path);
@@ -369,7 +384,7 @@ static void look_for_alternate(struct search *s, const char *name, const char *i
 	if (found)
 		try_alternate(s, id, "%s", found);
 	else
-		cw_sources_note(s->tried, "debuginfod, alternate file: %s", why);
+		not_given(s, "alternate file", why);
 	free(found);
 }
 
@@ -418,16 +433,21 @@ void cw_sources_find(const struct cw_module_identity *m, const struct cw_source_
 		     struct cw_module_files *files, FILE *tried)
 {
 	struct search s = {.module = m, .where = where, .files = files, .tried = tried};
+	size_t looked_size;
 
 	check_embedded(&s);
 	set_paths(&s);
 	s.missing_out = s.path[0] ? open_memstream(&s.missing, &s.missing_size) : NULL;
-	if (!s.missing_out)
-		return;
+	s.looked_out = s.missing_out ? open_memstream(&files->looked, &looked_size) : NULL;
+	if (!s.looked_out)
+		goto out;
 	try_all(&s);
 	find_alternate(&s);
 	find_mini_debug(&s);
-	fclose(s.missing_out);
+	fclose(s.looked_out);
+out:
+	if (s.missing_out)
+		fclose(s.missing_out);
 	if (s.missing_size)
 		cw_sources_note(tried, "not there: %s", s.missing);
 	free(s.missing);
@@ -445,5 +465,6 @@ void cw_sources_free(struct cw_module_files *files)
 	cw_elf_free(files->embedded_debug);
 	cw_elf_free(files->embedded_symbols);
 	cw_elf_free(files->embedded_alt);
+	free(files->looked);
 	memset(files, 0, sizeof(*files));
 }

@@ -45,6 +45,7 @@ struct cw_module_files {
 	struct cw_elf *debug; /* the one with DWARF */
 	struct cw_elf *alt;   /* what the DWARF of debug refers to */
 	struct cw_elf *mini;  /* symbols that embedded or image carries compressed */
+	char *looked;         /* what gave no lines, as file_state.h has it; malloc'ed, NULL none */
 };
 
 /*

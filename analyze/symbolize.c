@@ -158,9 +158,19 @@ static int write_module(sqlite3_stmt *stmt, const struct cw_module_work *w)
 	return sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt) ? -EIO : 0;
 }
 
+/* What a cached database must be made again for when it comes or changes. */
+static int write_looked(sqlite3_stmt *stmt, const struct cw_module_work *w)
+{
+	if (w->part > 0 || !w->files.looked || !*w->files.looked)
+		return 0;
+	sqlite3_bind_int64(stmt, 1, w->module_id);
+	bind_text(stmt, 2, w->files.looked);
+	return sqlite3_step(stmt) != SQLITE_DONE || sqlite3_reset(stmt) ? -EIO : 0;
+}
+
 static int write_names(sqlite3 *db, const struct cw_batch *b)
 {
-	sqlite3_stmt *symbol = NULL, *module = NULL, *probe = NULL;
+	sqlite3_stmt *symbol = NULL, *module = NULL, *probe = NULL, *looked = NULL;
 	size_t i, j;
 	int err = -EIO;
 
@@ -173,7 +183,11 @@ static int write_names(sqlite3 *db, const struct cw_batch *b)
 		    "tried = iif(?4, tried, ?3) WHERE module_id = ?1",
 		    -1, &module, NULL) ||
 	    sqlite3_prepare_v2(db, "UPDATE probe SET parameters = ?2 WHERE probe_id = ?1", -1,
-			       &probe, NULL))
+			       &probe, NULL) ||
+	    sqlite3_prepare_v2(db,
+			       "INSERT OR REPLACE INTO capture_info "
+			       "VALUES('symbol_files.' || ?1, ?2)",
+			       -1, &looked, NULL))
 		goto done;
 	err = 0;
 	for (i = 0; i < b->count && !err; i++) {
@@ -184,6 +198,8 @@ static int write_names(sqlite3 *db, const struct cw_batch *b)
 						       : write_code(symbol, &w->codes[j]);
 		if (!err)
 			err = write_module(module, w);
+		if (!err)
+			err = write_looked(looked, w);
 	}
 done:
 	if (err)
@@ -191,6 +207,7 @@ done:
 	sqlite3_finalize(symbol);
 	sqlite3_finalize(module);
 	sqlite3_finalize(probe);
+	sqlite3_finalize(looked);
 	return err;
 }
 

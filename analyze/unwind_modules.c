@@ -177,6 +177,7 @@ static void search(struct cw_unwind_modules *u, struct module *m)
 	}
 	cw_elf_free(files.alt);
 	cw_elf_free(files.mini);
+	free(files.looked);
 }
 
 void cw_unwind_modules_each(const struct cw_unwind_modules *u,

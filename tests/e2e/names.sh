@@ -49,6 +49,17 @@ expect "where they are from" "$(module "coalesce(names_from, 'nowhere')" "$tmp/a
 expect "unwind information" "$(module unwind_from "$tmp/a.cwc")" capture
 expect "names by --debug-dir" "$(frames "$tmp/a.cwc" --debug-dir "$tmp/debug" | diff - "$tmp/wanted")" ""
 expect "lines from" "$(module lines_from "$tmp/a.cwc" --debug-dir "$tmp/debug")" "$tmp/debug/.build-id/${id:0:2}/${id:2}.debug"
+# What comes later is taken, although there is a database of before; and that one is kept then.
+kept() {
+	"$analyze" sql "$tmp/a.cwc" --sysroot "$tmp/image" --format csv "$frames_sql" 2>"$tmp/err" | tail -n +2 | tr -d '\r'
+}
+expect "names below a --sysroot that is not there" "$(kept | cut -d, -f3 | grep -c .)" 0
+mkdir -p "$tmp/image$tmp/bin"
+cp "$whole" "$tmp/image$tmp/bin/"
+expect "names below --sysroot" "$(kept | diff - "$tmp/wanted")" ""
+database=$(stat -c %i "$tmp/a.cwc.db")
+expect "names below --sysroot, once more" "$(kept | diff - "$tmp/wanted")" ""
+expect "the database once more" "$(stat -c %i "$tmp/a.cwc.db")" "$database"
 expect "names of another build" "$(frames "$tmp/a.cwc" --debug-dir "$tmp/wrong" | cut -d, -f3 | grep -c .)" 0
 [[ $(module tried "$tmp/a.cwc" --debug-dir "$tmp/wrong") == *"another build id, "*": not used"* ]] ||
 	fail "another build: $(module tried "$tmp/a.cwc" --debug-dir "$tmp/wrong")"

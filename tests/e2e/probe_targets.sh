@@ -176,7 +176,7 @@ fi
 # Versioned symbols and indirect functions.
 libc=$(ldd ./pie | awk '$1 ~ /^libc\.so/ { print $3 }')
 for name in malloc malloc@@GLIBC_2.2.5; do
-	"$record" "$libc" --find-symbol "$name" >/dev/null 2>&1 || continue
+	[ $name = malloc ] || nm -D "$libc" | grep -q " $name\$" || continue # other machines have later versions
 	"$record" -o x.cwc --exec ./pie "$(basename "$libc"):$name" -- 40 >x.out 2>x.log || fail "$name: $(tail -n 1 x.log)"
 	expect "$name: calls" "$(ask x "SELECT count(*) FROM call WHERE arg1 = 7777")" 40
 done
@@ -238,6 +238,11 @@ END_CC
 		"$("$analyze" sql names.cwc --format csv "SELECT count(*), min(arg2), max(arg2) FROM call WHERE arg2 < 100 GROUP BY function ORDER BY function" 2>/dev/null |
 			tail -n +2 | tr -d '\r' | tr '\n' ' ')" "30,0,29 30,0,29 30,0,29 "
 	expect "calls of all four" "$(ask names "SELECT count(*), count(DISTINCT function) FROM call")" "120|4"
+	named() { # OPTIONS...: a function, as the linker and as the source have it
+		"$analyze" sql names.cwc "$@" --format csv "SELECT sum(function = '_ZN2ns5Class6methodEl'), sum(function = 'ns::Class::method(long)')
+			FROM frame JOIN symbol USING(frame_id)" 2>/dev/null | tail -n 1 | tr -d '\r'
+	}
+	expect "names, without and with --no-demangle" "$(named) $(named --no-demangle)" "0,1 1,0"
 fi
 
 # ---- programs whose returns must not be probed --------------------------------------------------------

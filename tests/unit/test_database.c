@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "cache_fixture.h"
 #include "database.h"
+#include "file_state.h"
 #include "schema_doc.h"
 
 static int imports; /* how often the capture was imported */
@@ -26,11 +27,34 @@ int cw_import(sqlite3 *db, const struct cw_open_opts *o)
 }
 
 static int names_result;
+static char looked_at[256]; /* what did not serve; "" a server */
+static bool looks;
+
+static void note_looked(sqlite3 *db)
+{
+	char state[CW_FILE_STATE];
+	char *text = NULL, *sql;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	cw_file_state(state, looked_at);
+	cw_file_state_write(f, "-", "/nowhere/program");
+	if (*looked_at)
+		cw_file_state_write(f, state, looked_at);
+	else
+		fputs(CW_STATE_OF_BEFORE, f);
+	fclose(f);
+	sql = sqlite3_mprintf("INSERT INTO capture_info VALUES('symbol_files.3', %Q)", text);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_free(sql);
+	free(text);
+}
 
 int cw_symbolize(sqlite3 *db, const struct cw_open_opts *o)
 {
-	(void)db;
 	assert_true(o->stoppable);
+	if (looks)
+		note_looked(db);
 	return names_result;
 }
 
@@ -58,6 +82,7 @@ static int fresh(void **state)
 	imports = 0;
 	import_result = 0;
 	names_result = 0;
+	looks = false;
 	return 0;
 }
 
@@ -76,6 +101,34 @@ static void expect(const struct cw_open_opts *o, int wanted)
 {
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(imports, wanted);
+}
+
+/* A database is made again when a file comes that gives names, not when one goes. */
+static void test_more_names(void **state)
+{
+	struct cw_open_opts o = {.capture = capture};
+	char other[256];
+
+	(void)state;
+	fixture_path(looked_at, "program.debug");
+	fixture_path(other, "other");
+	unlink(looked_at);
+	looks = true;
+	expect(&o, 1);
+	expect(&o, 1);
+	fixture_capture(looked_at, 3);
+	expect(&o, 2);
+	expect(&o, 2);
+	fixture_capture(other, 3);
+	assert_int_equal(rename(other, looked_at), 0);
+	expect(&o, 3);
+	unlink(looked_at);
+	expect(&o, 3);
+	/* A server that did not answer is asked again. */
+	looked_at[0] = 0;
+	unlink(cached);
+	expect(&o, 4);
+	expect(&o, 5);
 }
 
 /* A database without all names is used, and made again the next time. */
@@ -289,12 +342,19 @@ static void test_schema_doc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_hit),           TEST(test_interrupted),
-		TEST(test_other_capture), TEST(test_plan),
-		TEST(test_no_cache),      TEST(test_not_trusted),
-		TEST(test_foreign),       TEST(test_failed_import),
-		TEST(test_kept),          TEST(test_foreign_database),
-		TEST(test_elsewhere),     TEST(test_schema_doc),
+		TEST(test_hit),
+		TEST(test_interrupted),
+		TEST(test_more_names),
+		TEST(test_other_capture),
+		TEST(test_plan),
+		TEST(test_no_cache),
+		TEST(test_not_trusted),
+		TEST(test_foreign),
+		TEST(test_failed_import),
+		TEST(test_kept),
+		TEST(test_foreign_database),
+		TEST(test_elsewhere),
+		TEST(test_schema_doc),
 	};
 
 	return cmocka_run_group_tests(tests, start, folder_free);
