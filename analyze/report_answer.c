@@ -307,9 +307,25 @@ static int answer_chains(struct cw_report *r, struct cw_text *t, bool *first)
 	return err;
 }
 
+/* "f was called 5 times and took ...". */
+static void say_calls(struct cw_text *t, sqlite3_stmt *s)
+{
+	char n[CW_DURATION_SIZE], avg[CW_DURATION_SIZE], max[CW_DURATION_SIZE];
+	int64_t calls = sqlite3_column_int64(s, 1);
+
+	cw_duration(avg, sqlite3_column_int64(s, 3));
+	if (calls == 1)
+		say(t, CW_BOLD, "%s was called once and took %s", column(s, 0), avg);
+	else
+		say(t, CW_BOLD, "%s was called %s times and took %s on average, %s at most",
+		    column(s, 0), cw_number(n, calls), avg,
+		    cw_duration(max, sqlite3_column_int64(s, 4)));
+}
+
 static int answer_calls(struct cw_report *r, struct cw_text *t, bool *first)
 {
-	char n[CW_DURATION_SIZE], avg[CW_DURATION_SIZE], max[CW_DURATION_SIZE], p[CW_DURATION_SIZE];
+	const double mostly = 0.9; /* on CPU: nothing else is worth a word */
+	char p[CW_DURATION_SIZE];
 	sqlite3_stmt *s = NULL, *why = NULL;
 	int err = cw_prepare(r->db, &s, functions);
 
@@ -318,16 +334,13 @@ static int answer_calls(struct cw_report *r, struct cw_text *t, bool *first)
 		double oncpu = sqlite3_column_double(s, 5);
 		int64_t probe = sqlite3_column_int64(s, 6);
 		line(t, first);
-		say(t, CW_BOLD, "%s was called %s times and took %s on average, %s at most",
-		    column(s, 0), cw_number(n, sqlite3_column_int64(s, 1)),
-		    cw_duration(avg, sqlite3_column_int64(s, 3)),
-		    cw_duration(max, sqlite3_column_int64(s, 4)));
+		say_calls(t, s);
 		if (known)
 			say(t, CW_PLAIN, "; %s of that on CPU", percent(p, oncpu));
 		sqlite3_reset(s); /* no table can be dropped while it reads */
-		if (known && oncpu < 0.5)
+		if (known && oncpu < mostly)
 			err = cw_blocked_sums(r->db);
-		if (!err && known && oncpu < 0.5)
+		if (!err && known && oncpu < mostly)
 			err = bound(r->db, &why, call_why, probe);
 		if (why && sqlite3_step(why) == SQLITE_ROW)
 			say_reason(t, why);

@@ -289,11 +289,9 @@ CW.overview.capture = function () {
 			[
 				'without names',
 				mods.length
-					? mods.map((m, i) => [
-							i ? '; ' : '',
-							code(m.path),
-							` ${CW.num(m.unnamed)} of ${CW.num(m.frames)} addresses`,
-							m.tried ? ` (${m.tried})` : '',
+					? mods.map(m => [
+							h('div', null, code(m.path), ` ${CW.num(m.unnamed)} of ${CW.num(m.frames)} addresses`),
+							m.tried ? h('details', null, h('summary', null, 'what was tried'), m.tried) : null,
 						])
 					: 'none: every address has a name',
 			],

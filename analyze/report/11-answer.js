@@ -91,8 +91,13 @@ CW.overview.mostly = function (reasons, key, id) {
 		.map(([state, rows]) => ({ state, share: rows.reduce((s, r) => s + r.share, 0), top: rows[0] }))
 		.sort((a, b) => b.share - a.share);
 	const { state, share, top } = states[0],
-		it = `${CW.pct(share)} of that it is ${state === 'run queue' ? 'in the run queue' : state}`;
-	if (state === CW.label.oncpu) return [it, ': its own code is the cost.'];
+		words = s => (s === 'run queue' ? 'in the run queue' : s),
+		it = `${CW.pct(share)} of that it is ${words(state)}`,
+		next = states[1];
+	if (state === CW.label.oncpu)
+		return next?.share >= 0.1
+			? [it, `, ${CW.pct(next.share)} ${words(next.state)}: `, CW.overview.reasonText(next.top), '.']
+			: [it, ': its own code is the cost.'];
 	return [
 		it,
 		top.share < 0.9 * share ? `, for ${CW.pct(top.share)}` : '',
@@ -372,9 +377,9 @@ CW.overview.answerCalls = function () {
 			'p',
 			null,
 			code(CW.probeName(f.probe)),
-			` was called ${CW.num(f.calls)} times and took `,
+			f.calls === 1 ? ' was called once and took ' : ` was called ${CW.num(f.calls)} times and took `,
 			h('strong', null, CW.about(f.avg)),
-			` on average, ${CW.about(f.max)} at most.`
+			f.calls === 1 ? '.' : ` on average, ${CW.about(f.max)} at most.`
 		),
 	];
 	if (reasons.length) out.push(h('p', null, CW.overview.mostly(reasons, 'probe', f.probe)));

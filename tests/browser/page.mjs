@@ -203,6 +203,14 @@ if (truth.chain)
 		Array(2).fill(truth.total.n < truth.chains));
 check('the overview says where, when, with which command, who submits, what has no names, and what is lost', [...await page.evaluate(said => said.map(CW.visible), truth.said),
 	truth.figures.lost ? 'Records are missing' : 'Nothing was lost'].filter(text => !overview.includes(text)), []);
+check('what was tried for names is folded', ...await page.evaluate(() => [
+	[...document.querySelectorAll('#main details')].filter(d => d.firstChild.textContent === 'what was tried').map(d => d.open),
+	CW.rows('module').filter(m => m.unnamed > 0 && m.tried).map(() => false)]));
+check('its own code is the cost only of what is on a CPU nearly always', await page.evaluate(() => [[0.52, 0.47], [0.95, 0.05]].map(([oncpu, rest]) =>
+	h('p', null, CW.overview.mostly([
+		{ class: 'on CPU', share: oncpu, reason: 'on CPU' }, { class: 'preempted', share: rest, reason: 'b ran instead', other_utid: null, others: 0 },
+	], 'probe', -1)).textContent.replace(/: b ran instead.*/, ': b'))),
+	['52 % of that it is on CPU, 47 % preempted: b', '95 % of that it is on CPU: its own code is the cost.']);
 check('the slowest are linked, the slowest first', await page.$$eval('#main td a', all => all[0]?.getAttribute('href')),
 	truth.chain ? `#/chains/${truth.chain.id}` : `#/functions/${truth.call.id}`);
 

@@ -35,6 +35,17 @@ for name in chains calls; do
 	compare $name.csv report "$dir/$name.db" --format csv
 done
 
+# What is on a CPU for most of the time, but not for nearly all, is told the rest, too.
+answers() { # ONCPU_NS TEXT
+	local got
+	cp "$dir/calls.db" "$dir/busy.db"
+	sqlite3 "$dir/busy.db" "UPDATE slice SET oncpu_ns = $1 WHERE slice_id = 1"
+	got=$("$analyze" "$dir/busy.db" --section answer 2>/dev/null | sed -n 's/.*; //p')
+	[[ $got == $2 ]] || { echo "the answer for $1 ns on a CPU ends '$got', not '$2'"; failed=1; }
+}
+answers 14078400 '70 % of that on CPU (futex *: 97 % of the time, *)'
+answers 19106400 '95 % of that on CPU'
+
 # Where names and lines come from: those that stacks show, and all.
 cat schema/*.sql $here/people.sql $here/modules.sql | sqlite3 "$dir/modules.db"
 compare modules.txt modules "$dir/modules.db"
