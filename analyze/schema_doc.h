@@ -9,4 +9,7 @@ const char *cw_schema_text(void);
 /* The comment above table or view name as one line, malloc'ed; NULL when there is none. */
 char *cw_schema_doc(const char *name);
 
+/* The same of one column of it. */
+char *cw_schema_column_doc(const char *object, const char *column);
+
 #endif

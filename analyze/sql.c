@@ -11,11 +11,13 @@
 #include "schema_doc.h"
 
 static const char doc[] =
-	"Query a capture with SQL. Without QUERY, list the tables and views. QUERY may be '-' for "
-	"standard input or @FILE. Nothing can be changed. The records themselves are in the tables "
+	"Query a capture with SQL. Without QUERY, list the tables and views; with the name of one "
+	"of them, its columns. QUERY may be '-' for standard input or @FILE. Nothing can be "
+	"changed. The records themselves are in the tables "
 	"raw_TYPE."
 	"\vExamples:\n"
 	"  callweave-analyze sql trace.cwc\n"
+	"  callweave-analyze sql trace.cwc call\n"
 	"  callweave-analyze sql trace.cwc 'SELECT * FROM chain ORDER BY total_ns'\n"
 	"  callweave-analyze sql trace.cwc 'SELECT function, dur FROM call'\n"
 	"  callweave-analyze sql trace.cwc --format csv @slow.sql >slow.csv\n"
@@ -151,6 +153,14 @@ static int sql_error(sqlite3 *db, bool denied, bool raw)
 	if (!raw && strstr(text, "no such table: raw_"))
 		return cw_fail(-EINVAL,
 			       "SQL error: %s; the raw_ tables need the capture file itself", text);
+	if (strstr(text, "no such column: "))
+		return cw_fail(-EINVAL,
+			       "SQL error: %s; the name of a table or view as QUERY shows its "
+			       "columns",
+			       text);
+	if (strstr(text, "no such table: "))
+		return cw_fail(-EINVAL, "SQL error: %s; without QUERY, sql lists what there is",
+			       text);
 	return cw_fail(-EINVAL, "SQL error: %s", text);
 }
 
@@ -218,6 +228,52 @@ static int list_tables(sqlite3 *db, const struct cw_raw *raw, FILE *out)
 	return 0;
 }
 
+/* A query that is the name of a table or view asks what is in it. */
+static bool is_name(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789");
+
+	return n && !text[n + strspn(text + n, " \n")];
+}
+
+static int list_columns(sqlite3 *db, const char *query, FILE *out)
+{
+	size_t len = strcspn(query, " \n"), n = 0;
+	char *name = strndup(query, len), *text;
+	sqlite3_stmt *s = NULL;
+
+	if (!name ||
+	    sqlite3_prepare_v2(db, "SELECT name, type FROM pragma_table_xinfo(?1) ORDER BY cid", -1,
+			       &s, NULL) != SQLITE_OK) {
+		free(name);
+		return sql_error(db, false, true);
+	}
+	sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+	for (; sqlite3_step(s) == SQLITE_ROW; n++) {
+		const char *column = (const char *)sqlite3_column_text(s, 0);
+
+		text = n ? NULL : cw_schema_doc(name);
+		if (text) {
+			cw_print_safe(out, text);
+			fputs("\n\n", out);
+			free(text);
+		}
+		text = cw_schema_column_doc(name, column);
+		if (text)
+			fprintf(out, "%-18s  %-7s  ", column,
+				(const char *)sqlite3_column_text(s, 1));
+		cw_print_safe(out, text ?: column);
+		fputc('\n', out);
+		free(text);
+	}
+	sqlite3_finalize(s);
+	if (!n)
+		cw_say("no table or view is called %s; without QUERY, sql lists what there is",
+		       name);
+	free(name);
+	return n ? 0 : -ENOENT;
+}
+
 /* The raw tables of a capture that is a file. An imported database has none. */
 static int add_raw(struct args *a, sqlite3 *db)
 {
@@ -240,8 +296,11 @@ static int print(void *arg, sqlite3 *db, FILE *out)
 	if (err)
 		return err;
 	sqlite3_exec(db, "PRAGMA query_only=1", NULL, NULL, NULL);
-	return a->text ? run_statements(db, a->text, a->listing.format, out, a->raw != NULL)
-		       : list_tables(db, a->raw, out);
+	if (!a->text)
+		return list_tables(db, a->raw, out);
+	if (is_name(a->text))
+		return list_columns(db, a->text, out);
+	return run_statements(db, a->text, a->listing.format, out, a->raw != NULL);
 }
 
 int cw_cmd_sql(int argc, char **argv)

@@ -116,6 +116,9 @@ expect 1 'calls of f were not recorded; recorded were: .*enqueue_request' "$c" -
 
 # SQL: only reading, and errors in SQLite's words.
 expect 1 'SQL error: no such column: nope' sql "$db" 'SELECT nope FROM call'
+expect 1 'no such column: nope; the name of a table or view as QUERY' sql "$db" 'SELECT nope FROM call'
+expect 1 'no such table: calls; without QUERY' sql "$db" 'SELECT 1 FROM calls'
+expect 1 'no table or view is called calls; without QUERY' sql "$db" calls
 expect 1 'SQL error: .*syntax' sql "$db" 'SELEC 1'
 expect 1 'SQL error: .*raw_probe_entry.*need the capture' sql "$db" 'SELECT * FROM raw_probe_entry'
 for query in 'DELETE FROM slice' 'CREATE TABLE t(a)' 'CREATE TEMP TABLE t(a)' 'DROP VIEW chain' 'VACUUM' \

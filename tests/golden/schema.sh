@@ -42,4 +42,14 @@ done
 [ "$(sqlite3 "$tmp/kept.db" "SELECT min(hop_index), typeof(key), count(*) > 100 FROM hop")" = "0|text|1" ] ||
 	{ echo "hop: not from 0, keys not as text, or few rows"; status=1; }
 
+# `sql CAPTURE NAME` says of the columns what SCHEMA.md says.
+for name in $(sed -n 's/^### \([a-z_0-9]*\) (.*/\1/p' schema/SCHEMA.md); do
+	"$analyze" sql "$tmp/kept.db" "$name" 2>"$tmp/err" | tail -n +3 | sed -E "s/^([a-z_0-9]+) +(INTEGER|TEXT|REAL|BLOB|) +/$name \1 /"
+done >"$tmp/said"
+awk '/^### / { name = $2 } /^[|] `/ { sub(/^[|] `/, ""); sub(/ [|]$/, ""); gsub(/[\\][|]/, "|"); column = $0; sub(/`.*/, "", column)
+	sub(/^[^|]*[|] [A-Z]* [|] /, ""); print name, column, $0 }' \
+	schema/SCHEMA.md >"$tmp/wanted"
+[ "$(wc -l <"$tmp/wanted")" -gt 400 ] && diff "$tmp/wanted" "$tmp/said" >"$tmp/diff" ||
+	{ echo "sql NAME says of $(wc -l <"$tmp/wanted") columns:"; head -n 10 "$tmp/diff"; status=1; }
+
 exit $status
