@@ -351,14 +351,14 @@ static void chain_counts(struct cw_report *r, struct cw_text *t)
 	cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, shown));
 	if (all != shown)
 		cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
-	cw_field(t, CW_BOLD, "chains");
+	cw_field(t, CW_BOLD, all == 1 ? "chain" : "chains");
 	if (incomplete)
 		cw_field(t, CW_WARN, "incomplete=%s", cw_number(buf, incomplete));
 	if (flagged)
 		cw_field(t, CW_WARN, "flagged=%s", cw_number(buf, flagged));
 	if (calls)
-		cw_field(t, CW_PLAIN, "and %s calls of the target without one",
-			 cw_number(buf, calls));
+		cw_field(t, CW_PLAIN, "and %s call%s without one", cw_number(buf, calls),
+			 calls == 1 ? "" : "s");
 	cw_line_end(t);
 }
 
@@ -370,7 +370,7 @@ static void call_counts(struct cw_report *r, struct cw_text *t)
 	cw_line_begin(t, 0, CW_BOLD, "%s", cw_number(buf, shown));
 	if (all != shown)
 		cw_field(t, CW_BOLD, "of %s", cw_number(buf, all));
-	cw_field(t, CW_BOLD, "calls");
+	cw_field(t, CW_BOLD, all == 1 ? "call" : "calls");
 	cw_line_end(t);
 }
 

@@ -77,7 +77,8 @@ CREATE TABLE symbol(
 	PRIMARY KEY(frame_id, inline_depth)
 ) WITHOUT ROWID;
 
--- Stacks as text, innermost frame first: one row a frame, inlined functions included.
+-- Stacks as text, innermost frame first: one row a frame, inlined functions included. A frame of the
+-- tracepoint itself is left out: kernel stacks begin with one only while others trace the same event.
 CREATE VIEW callstack AS
 SELECT
 	-- Stack.
@@ -103,4 +104,5 @@ SELECT
 FROM stack_frame sf
 JOIN frame f USING(frame_id)
 LEFT JOIN module m USING(module_id)
-LEFT JOIN symbol y USING(frame_id);
+LEFT JOIN symbol y USING(frame_id)
+WHERE sf.depth > 0 OR f.module_id IS NOT -1 OR substr(coalesce(y.function, ''), 1, 12) <> '__traceiter_';

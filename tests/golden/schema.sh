@@ -42,6 +42,14 @@ done
 [ "$(sqlite3 "$tmp/kept.db" "SELECT min(hop_index), typeof(key), count(*) > 100 FROM hop")" = "0|text|1" ] ||
 	{ echo "hop: not from 0, keys not as text, or few rows"; status=1; }
 
+# A tracepoint's own frame, where a kernel stack begins while somebody else traces it, too, makes no other stack.
+said=$(sqlite3 "$tmp/none.db" "
+	INSERT INTO frame(frame_id, module_id, rel_pc, address, is_return) VALUES (1, -1, 1, 1, 1), (2, -1, 2, 2, 1), (3, 1, 3, 3, 1);
+	INSERT INTO symbol(frame_id, inline_depth, function) VALUES (1, 0, '__traceiter_sched_switch'), (2, 0, '__schedule'), (3, 0, '__traceiter_mine');
+	INSERT INTO stack_frame(stack_id, depth, frame_id) VALUES (1, 0, 1), (1, 1, 2), (2, 0, 2), (3, 0, 3);
+	SELECT group_concat(stack_id || function, ' ') FROM (SELECT * FROM callstack ORDER BY stack_id, depth)")
+[ "$said" = "1__schedule 2__schedule 3__traceiter_mine" ] || { echo "callstack: $said"; status=1; }
+
 # `sql CAPTURE NAME` says of the columns what SCHEMA.md says.
 for name in $(sed -n 's/^### \([a-z_0-9]*\) (.*/\1/p' schema/SCHEMA.md); do
 	"$analyze" sql "$tmp/kept.db" "$name" 2>"$tmp/err" | tail -n +3 | sed -E "s/^([a-z_0-9]+) +(INTEGER|TEXT|REAL|BLOB|) +/$name \1 /"
