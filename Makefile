@@ -85,7 +85,7 @@ $(B)/report.inc $(B)/export.inc:
 	for f in $^; do echo "{\"$${f##*/}\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/?/\\?/g; s/^/"/; s/$$/\\n"/' $$f; echo "},"; done >$@
 
 RECORD_LIBS  := -lbpf -lelf -lz -lzstd -lyaml -lcapstone -liberty -lpthread
-ANALYZE_LIBS := -lsqlite3 -ldw -lelf -lz -lzstd -lyaml -liberty -lpthread -lm
+ANALYZE_LIBS := -lsqlite3 -ldw -lelf -lz -ldeflate -lzstd -lyaml -liberty -lpthread -lm
 $(B)/callweave-record: $(call objs,$(RECORD_SRC) $(FORMAT_SRC))
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 $(B)/callweave-record-static: $(call objs,$(RECORD_SRC) $(FORMAT_SRC))

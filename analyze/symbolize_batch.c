@@ -74,6 +74,7 @@ static int add_part(struct cw_batch *b, const struct cw_module_work *w, unsigned
 	more->code_count = w->code_count;
 	more->part = part;
 	more->parts = w->parts;
+	more->plain = w->plain;
 	return 0;
 }
 
@@ -95,6 +96,7 @@ int cw_batch_split(struct cw_batch *b)
 		if (parts < 2)
 			continue;
 		w->parts = parts;
+		w->plain = cw_plain_debug_new();
 		for (part = 1; part < parts && !err; part++)
 			err = add_part(b, w, part);
 	}
@@ -105,10 +107,13 @@ void cw_batch_free(struct cw_batch *b)
 {
 	size_t i;
 
+	for (i = 0; i < b->count; i++)
+		cw_sources_free(&b->works[i]->files);
 	for (i = 0; i < b->count; i++) {
 		struct cw_module_work *w = b->works[i];
 
-		cw_sources_free(&w->files);
+		if (!w->part)
+			cw_plain_debug_free(w->plain);
 		obstack_free(&w->mem, NULL);
 		free(w->tried);
 		free(w->shown);

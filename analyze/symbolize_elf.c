@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plain_debug.h"
 #include "symbolize_elf.h"
 #include "symbolize_table.h"
 
@@ -30,8 +31,11 @@ struct load {
 
 struct cw_elf {
 	Elf *elf;
+	Elf *plain; /* without compressed sections; NULL: elf has none */
+	struct cw_plain_debug *own, *shared;
 	Dwarf *dwarf;
 	bool dwarf_tried;
+	const char *dwarf_why;
 	int fd;
 	char *image;
 	char *path;
@@ -188,6 +192,8 @@ void cw_elf_free(struct cw_elf *elf)
 		return;
 	if (elf->dwarf)
 		dwarf_end(elf->dwarf);
+	elf_end(elf->plain);
+	cw_plain_debug_free(elf->own);
 	elf_end(elf->elf);
 	if (elf->fd >= 0)
 		close(elf->fd);
@@ -461,11 +467,31 @@ Elf *cw_elf_handle(const struct cw_elf *elf)
 	return elf->elf;
 }
 
+void cw_elf_share_plain(struct cw_elf *elf, struct cw_plain_debug *plain)
+{
+	elf->shared = plain;
+}
+
 Dwarf *cw_elf_dwarf(struct cw_elf *elf)
 {
-	if (!elf->dwarf_tried) {
-		elf->dwarf = dwarf_begin_elf(elf->elf, DWARF_C_READ, NULL);
-		elf->dwarf_tried = true;
-	}
+	struct cw_plain_debug *plain;
+
+	if (elf->dwarf_tried)
+		return elf->dwarf;
+	elf->dwarf_tried = true;
+	elf->own = elf->shared ? NULL : cw_plain_debug_new();
+	plain = elf->shared ? elf->shared : elf->own;
+	elf->plain = plain ? cw_plain_debug_open(plain, elf->elf, &elf->dwarf_why) : NULL;
+	elf->dwarf =
+		elf->plain || !elf->dwarf_why
+			? dwarf_begin_elf(elf->plain ? elf->plain : elf->elf, DWARF_C_READ, NULL)
+			: NULL;
+	if (!elf->dwarf && !elf->dwarf_why)
+		elf->dwarf_why = dwarf_errmsg(-1);
 	return elf->dwarf;
+}
+
+const char *cw_elf_dwarf_why(const struct cw_elf *elf)
+{
+	return elf->dwarf_why;
 }

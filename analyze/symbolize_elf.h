@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct cw_elf;
+struct cw_plain_debug;
 struct cw_symtab;
 
 /*
@@ -65,5 +66,11 @@ bool cw_elf_has_dwarf(struct cw_elf *elf);
 
 /* Its DWARF, opened on first use and owned by elf; NULL when there is none or it is damaged. */
 Dwarf *cw_elf_dwarf(struct cw_elf *elf);
+
+/* What is missing in that, or why there is none: a constant text; NULL nothing. */
+const char *cw_elf_dwarf_why(const struct cw_elf *elf);
+
+/* Before that: decompress it in common with other handles for the file. plain outlives elf. */
+void cw_elf_share_plain(struct cw_elf *elf, struct cw_plain_debug *plain);
 
 #endif

@@ -145,16 +145,23 @@ static void join(struct cw_module_work *w, struct cw_code *c, const struct cw_dw
 static struct cw_dwarf_pc *find_in_dwarf(struct cw_module_work *w, size_t known, FILE *tried,
 					 const volatile sig_atomic_t *cancel)
 {
-	Dwarf *dwarf = w->files.debug ? cw_elf_dwarf(w->files.debug) : NULL;
 	struct cw_dwarf_pc *found;
+	Dwarf *dwarf;
 	size_t i;
 
-	if (!dwarf || !known) {
-		if (w->files.debug && !dwarf)
-			cw_sources_note(tried, "its debug information cannot be read: %s",
-					dwarf_errmsg(-1));
+	if (!w->files.debug)
 		return NULL;
-	}
+	if (w->plain)
+		cw_elf_share_plain(w->files.debug, w->plain);
+	dwarf = cw_elf_dwarf(w->files.debug);
+	if (!dwarf)
+		cw_sources_note(tried, "its debug information cannot be read: %s",
+				cw_elf_dwarf_why(w->files.debug));
+	else if (cw_elf_dwarf_why(w->files.debug))
+		cw_sources_note(tried, "debug information is missing: %s",
+				cw_elf_dwarf_why(w->files.debug));
+	if (!dwarf || !known)
+		return NULL;
 	if (w->files.alt)
 		cw_elf_set_alternate(w->files.debug, w->files.alt);
 	found = calloc(known, sizeof(*found));

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "plain_debug.h"
 #include "symbol_sources.h"
 
 /* What a row of table symbol says. */
@@ -47,10 +48,11 @@ struct cw_module_work {
 	size_t perf_map_size;
 	struct cw_code *codes;
 	size_t code_count;
-	bool mangled;                /* leave names as the linker has them */
-	atomic_size_t *done;         /* raised for each address that is done; may be NULL */
-	struct obstack mem;          /* owns what codes point to; initialized by the caller */
-	struct cw_shown_name *shown; /* names demangled so far; private */
+	struct cw_plain_debug *plain; /* shared by the parts; NULL when undivided */
+	bool mangled;                 /* leave names as the linker has them */
+	atomic_size_t *done;          /* raised for each address that is done; may be NULL */
+	struct obstack mem;           /* owns what codes point to; initialized by the caller */
+	struct cw_shown_name *shown;  /* names demangled so far; private */
 
 	/* Set by cw_module_symbolize. */
 	char *tried;              /* to be freed */

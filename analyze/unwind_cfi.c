@@ -41,11 +41,15 @@ const struct cw_machine *cw_machine_of(bool arm64)
 struct cw_cfi *cw_cfi_new(struct cw_elf *elf)
 {
 	struct cw_cfi *c = cw_zalloc(sizeof(*c));
-	Dwarf *dwarf;
+	Dwarf *dwarf = NULL;
+	GElf_Shdr sh;
 
 	c->elf = elf;
 	c->eh = dwarf_getcfi_elf(cw_elf_handle(elf));
-	dwarf = cw_elf_dwarf(elf);
+	/* All of it is decompressed for that. */
+	if (cw_elf_find_section(elf, ".debug_frame", &sh) ||
+	    cw_elf_find_section(elf, ".zdebug_frame", &sh))
+		dwarf = cw_elf_dwarf(elf);
 	c->debug = dwarf ? dwarf_getcfi(dwarf) : NULL;
 	return c;
 }

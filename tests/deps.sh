@@ -7,10 +7,10 @@
 set -euo pipefail
 
 debian=(gcc g++ make libc6-dev binutils clang lld rustc libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
-	libyaml-dev libcapstone-dev libiberty-dev libsqlite3-dev libcmocka-dev sqlite3 zstd procps debuginfod dwz xz-utils
+	libdeflate-dev libyaml-dev libcapstone-dev libiberty-dev libsqlite3-dev libcmocka-dev sqlite3 zstd procps debuginfod dwz xz-utils
 	dpkg-dev libc6-dbg)
 fedora=(gcc gcc-c++ make glibc-static binutils binutils-devel clang lld rust bpftool libbpf-devel elfutils-libelf-devel
-	elfutils-devel zlib-devel libzstd-devel libyaml-devel capstone-devel sqlite-devel sqlite
+	elfutils-devel zlib-devel libdeflate-devel libzstd-devel libyaml-devel capstone-devel sqlite-devel sqlite
 	libcmocka-devel zstd libasan libubsan procps-ng elfutils-debuginfod dwz xz)
 
 on_ubuntu() {

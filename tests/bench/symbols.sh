@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # variables of run and of the other sections
 # Naming 10,000 addresses of one large C++ program with lines and inlined functions, beside addr2line, which
-# is given them all at once. The program is clang's own library where its debug information is installed,
-# else one that is made of templates here.
+# is given them all at once. The program is the one with debug information that LARGE_PROGRAM names, clang's own
+# library where its debug information is installed, or else one that is made of templates here.
 
 # One unit: a few dozen of everything that std:: makes of a type.
 templates() { # NUMBER
@@ -102,6 +102,10 @@ build_id() { # FILE
 # The program, where its symbols are, and what it is.
 large_program() {
 	local library id
+	if [ -n "${LARGE_PROGRAM:-}" ]; then
+		large=$LARGE_PROGRAM symbols=$large large_is="${large##*/}, $(($(stat -c %s "$large") >> 20)) MiB"
+		return
+	fi
 	for library in /usr/lib/llvm-*/lib/libclang-cpp.so.*; do
 		id=$(build_id "$library")
 		[ -r "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] || continue
@@ -129,8 +133,21 @@ addresses() { # FILE WITH SYMBOLS
 			} }' | sort -u
 }
 
+# Rounds of both on one file.
+name_all() { # NAME FILE
+	local round n=$((rounds < 3 ? rounds : 3)) id
+	id=$(build_id "$2")
+	for ((round = 1; round <= n; round++)); do
+		progress "symbols: $1, round $round of $n"
+		"$bench/naming" "$2" "$id" <"$tmp/addresses" >"$tmp/ours" 2>"$tmp/said" || return
+		sample "symbols.$1" "$round" "$(sed -n 's/^seconds \([0-9.]*\) .*/\1/p' "$tmp/said")"
+		timed sh -c "addr2line -a -f -i -C -e '$2' <'$tmp/addresses' >'$tmp/theirs'" || return
+		sample "symbols.$1.addr2line" "$round" "$wall"
+	done
+}
+
 section_symbols() {
-	local round n=$((rounds < 3 ? rounds : 3)) count id large symbols large_is tool what="naming addresses of a large C++ program"
+	local count large symbols large_is tool what="naming addresses of a large C++ program"
 	for tool in addr2line g++ ld objcopy nm readelf; do
 		have $tool && continue
 		skipped symbols.time "$what" "$tool is not installed"
@@ -143,20 +160,12 @@ section_symbols() {
 	}
 	addresses "$symbols" >"$tmp/addresses"
 	count=$(wc -l <"$tmp/addresses")
-	id=$(build_id "$large")
-	for ((round = 1; round <= n; round++)); do
-		progress "symbols: round $round of $n"
-		"$bench/naming" "$large" "$id" <"$tmp/addresses" >"$tmp/ours" 2>"$tmp/said" || break
-		sample symbols.time "$round" "$(sed -n 's/^seconds \([0-9.]*\) .*/\1/p' "$tmp/said")"
-		timed sh -c "addr2line -a -f -i -C -e '$large' <'$tmp/addresses' >'$tmp/theirs'" || break
-		sample symbols.addr2line "$round" "$wall"
-	done
-	if [ "$round" -le "$n" ]; then
+	name_all time "$large" || {
 		failed symbols.time "$what" "$(last_words "$tmp/said")"
 		return
-	fi
+	}
 	row_beside symbols.time "naming $count addresses of $large_is, with inlined functions and lines" symbols.time s \
-		"addr2line -a -f -i -C" symbols.addr2line "<= 0.20"
+		"addr2line -a -f -i -C" symbols.time.addr2line "<= 0.20"
 	row symbols.named "of these with function and line" "$(sed -n 's/.* lined \([0-9]*\)$/\1/p' "$tmp/said")" addresses
 	# addr2line gives an address, and then a function and a place a frame, from the innermost on.
 	row symbols.same "of these with the innermost line number that addr2line gives" "$(awk '
@@ -164,4 +173,12 @@ section_symbols() {
 		/^0x/ { address = $1; n = 0; next }
 		++n == 2 { sub(/ \(discriminator.*/, ""); sub(/^.*:/, ""); sub(/^\?$/, "0"); same += ours[address] == $0 }
 		END { print same + 0 }' "$tmp/ours" "$tmp/theirs")" addresses
+	# Distributions ship debug files like this.
+	if objcopy --compress-debug-sections=zlib "$large" "$tmp/compressed" 2>"$tmp/said" && name_all compressed "$tmp/compressed"; then
+		row_beside symbols.compressed "the same with debug sections that are compressed" symbols.compressed s \
+			"addr2line -a -f -i -C" symbols.compressed.addr2line "<= 0.20"
+	else
+		failed symbols.compressed "the same, compressed" "$(last_words "$tmp/said")"
+	fi
+	rm -f "$tmp/compressed"
 }

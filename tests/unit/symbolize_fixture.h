@@ -3,7 +3,7 @@
 /* LINK: analyze/symbolize_dwarf.o analyze/symbolize_elf.o analyze/symbolize_table.o */
 /* LINK: analyze/symbolize_perfmap.o analyze/symbol_sources.o analyze/demangle.o */
 /* LINK: analyze/symbol_links.o analyze/debuginfod.o analyze/symbol_places.o analyze/embedded.o */
-/* LINK: analyze/symbolize_pool.o analyze/say.o analyze/print.o */
+/* LINK: analyze/symbolize_pool.o analyze/plain_debug.o analyze/say.o analyze/print.o */
 /* A database like import's with modules and frames of programs that the test compiles. */
 #ifndef SYMBOLIZE_FIXTURE_H
 #define SYMBOLIZE_FIXTURE_H

@@ -106,6 +106,25 @@ static void test_debug_payload(void **state)
 	sqlite3_close(db);
 }
 
+/* Debug files are compressed as a rule. */
+static void test_compressed(void **state)
+{
+	static const char *const ways[] = {"zlib", "zstd", "zlib-gnu"};
+	sqlite3 *db;
+
+	(void)state;
+	make_stripped();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		assert_int_equal(
+			shell("objcopy --compress-debug-sections=%s a.debug a.small", ways[i]), 0);
+		assert_true(atoi(fx_output(
+			"readelf -SW a.small 2>/dev/null | grep -cE '\\.zdebug_|debug_.* C '")));
+		db = name_it("a", "a", NULL, "a.small", NULL);
+		fx_expect(db, 1, SHOWN);
+		sqlite3_close(db);
+	}
+}
+
 /* What the recorder took of a debug file: names, and no lines. */
 static sqlite3 *with_symbols_of(const char *debug)
 {
@@ -297,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_debug_payload), cmocka_unit_test(test_debug_symbols),
 		cmocka_unit_test(test_debug_folders), cmocka_unit_test(test_alternate),
 		cmocka_unit_test(test_mini_debug),    cmocka_unit_test(test_mangled),
+		cmocka_unit_test(test_compressed),
 	};
 
 	return cmocka_run_group_tests(tests, folder_new, folder_free);

@@ -67,31 +67,57 @@ static void run(const char *data, size_t size)
 
 static uint64_t seed = 88172645463325252ull;
 
-static void test_flips(void **state)
+/* Flip bytes of a file that names all. */
+static void flip(const char *whole, size_t size, int rounds)
 {
 	static const unsigned char edges[] = {0, 1, 0x7f, 0x80, 0xff};
-	char *copy = malloc(image_size);
+	char *copy = malloc(size);
 	int round, i;
 
-	(void)state;
-	run(image, image_size);
-	for (round = 0; round < 3000; round++) {
+	for (round = 0; round < rounds; round++) {
 		int flips = 1 + random_next(&seed) % 8;
 
-		memcpy(copy, image, image_size);
+		memcpy(copy, whole, size);
 		for (i = 0; i < flips; i++) {
 			/* Half of them in the headers, the section table and what is in between. */
-			size_t at = random_next(&seed) % image_size;
+			size_t at = random_next(&seed) % size;
 
 			if (round & 1)
-				at = random_next(&seed) & 2 ? at % 0x240
-							    : image_size - 1 - at % 0x900;
+				at = random_next(&seed) & 2 ? at % 0x240 : size - 1 - at % 0x900;
 			copy[at] = round & 2 ? (char)random_next(&seed)
 					     : (char)edges[random_next(&seed) % 5];
 		}
-		run(copy, image_size);
+		run(copy, size);
 	}
 	free(copy);
+}
+
+static void test_flips(void **state)
+{
+	(void)state;
+	run(image, image_size);
+	flip(image, image_size, 3000);
+}
+
+/* The same with sections that are compressed, in either way. */
+static void test_flips_compressed(void **state)
+{
+	static const char *const ways[] = {"zlib", "zstd"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		size_t size;
+		char *small;
+
+		assert_int_equal(shell("objcopy --compress-debug-sections=%s prog small", ways[i]),
+				 0);
+		assert_true(atoi(fx_output("readelf -SW small | grep -c 'debug_.* C '")));
+		small = fx_read("small", &size);
+		run(small, size);
+		fx_expect(db, 1, "two+0 prog.c:2");
+		flip(small, size, 1000);
+		free(small);
+	}
 }
 
 static void test_truncation(void **state)
@@ -190,8 +216,11 @@ static void test_odd_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flips),     cmocka_unit_test(test_truncation),
-		cmocka_unit_test(test_file),      cmocka_unit_test(test_table),
+		cmocka_unit_test(test_flips),
+		cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_flips_compressed),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_odd_files),
 	};
 

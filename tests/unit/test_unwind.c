@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o analyze/hash.o */
-/* LINK: analyze/symbolize_elf.o analyze/symbolize_table.o */
+/* LINK: analyze/symbolize_elf.o analyze/plain_debug.o analyze/symbolize_table.o */
 /*
  * Unwinding by rules: steps and expressions on made-up registers and memory, and this program's own
  * stack by its own unwind tables.

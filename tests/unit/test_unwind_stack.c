@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o analyze/hash.o */
-/* LINK: analyze/symbolize_elf.o analyze/symbolize_table.o */
+/* LINK: analyze/symbolize_elf.o analyze/plain_debug.o analyze/symbolize_table.o */
 /* How a recorded stack is put together of frame pointers and rules, over made-up code. */
 #include "random.h"
 #include "unwind_fixture.h"
