@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "clock.h"
 #include "ifunc.h"
@@ -95,12 +96,28 @@ static struct cw_point *new_point(struct cw_points *p)
 	return memset(&p->at[p->n], 0, sizeof(*p->at));
 }
 
+/* What lies at its path, if anything, is not what runs, and may have the function. */
+static void say_deleted(const struct cw_elf_file *f, char *err)
+{
+	size_t len = strlen(err);
+	struct stat st;
+
+	if (!fstat(f->fd, &st) && !st.st_nlink)
+		snprintf(err + len, CW_ERR - len,
+			 "; that is the file that runs, which was deleted or replaced since");
+}
+
 static int resolve(struct cw_point *pt, const struct cw_plan_func *pf, char *err)
 {
+	int rc;
+
 	if (pf->name) {
 		pt->name = strdup(pf->name);
-		return cw_resolve_symbol(pt->file->fd, pt->file->path, pt->file->pid, pf->name,
-					 &pt->fn, err);
+		rc = cw_resolve_symbol(pt->file->fd, pt->file->path, pt->file->pid, pf->name,
+				       &pt->fn, err);
+		if (rc == -ENOENT)
+			say_deleted(pt->file, err);
+		return rc;
 	}
 	if (asprintf(&pt->name, "+0x%llx", (unsigned long long)pf->offset) < 0)
 		return -ENOMEM;

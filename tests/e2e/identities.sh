@@ -123,6 +123,8 @@ expect "the deleted program's path" "$(sqlite3 "$tmp/deleted.db" "SELECT exe FRO
 cp "$tmp/one/who" "$tmp/one/swapped"
 start "$tmp/one/swapped" wait
 cp "$tmp/two/who" "$tmp/one/new" && mv "$tmp/one/new" "$tmp/one/swapped"
+"$record" -p $started -o "$tmp/none.cwc" nap_beta >"$tmp/out" 2>&1 && fail "replaced: a function of the other build was found"
+grep -q "swapped has no function nap_beta.*; that is the file that runs, which was deleted or replaced since" "$tmp/out" || fail "replaced: $(cat "$tmp/out")"
 start_recorder "$tmp/replaced.log" -p $started -o "$tmp/replaced.cwc" "${libc[@]}" nap_alpha
 go
 stop replaced
