@@ -37,7 +37,7 @@ n cxx  clang++ O2 fp   full   lld-no-pie stripped
 o cxx  clang++ O3 fp   none   pie        debuglink
 p rust rustc   O3 fp   none   lld-no-pie debuglink
 q rust rustc   O0 fp   none   pie        kept
-r rust rustc   O0 nofp none   no-pie     stripped
+r rust rustc   O3 nofp none   no-pie     stripped
 s rust rustc   O2 fp   none   lld        debuglink
 END
 }
