@@ -34,7 +34,7 @@ static const char doc[] =
 	"each hop, the most first. A change is named when it could not be chance: all comparisons "
 	"together raise a false alarm in at most 5 of 100 pairs of captures of the same load. "
 	"Blocks of time are compared, since tasks in one queue do not wait independently of each "
-	"other."
+	"other. Shown are medians (P50), and means where both medians are the same."
 	"\vExamples:\n"
 	"  callweave-analyze diff before.cwc after.cwc\n"
 	"  callweave-analyze diff before.cwc after.cwc --format html -o diff.html\n"

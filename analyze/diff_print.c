@@ -72,16 +72,19 @@ int cw_diff_rank(struct cw_diff *d)
 static const char changed_sql[] =
 	"SELECT rank AS '#', CASE WHEN hop < 0 THEN 'whole chain' WHEN source IS NULL THEN target "
 	"ELSE"
-	"  source || ' -> ' || target END AS 'where', component AS part, ms(p50_a) AS 'A ms',"
-	" ms(p50_b) AS 'B ms', ms_signed(change_ns) AS 'change ms', percent(change) AS 'change',"
+	"  source || ' -> ' || target END AS 'where', component AS part,"
+	" CASE WHEN p50_a <> p50_b THEN 'P50' ELSE 'mean' END AS 'of',"
+	" ms(CASE WHEN p50_a <> p50_b THEN p50_a ELSE mean_a END) AS 'A ms',"
+	" ms(CASE WHEN p50_a <> p50_b THEN p50_b ELSE mean_b END) AS 'B ms',"
+	" ms_signed(change_ns) AS 'change ms', percent(change) AS 'change',"
 	" printf('%.2g', p_adjusted) AS p FROM result WHERE changed ORDER BY rank";
 
 static const char all_sql[] =
 	"SELECT CASE WHEN hop < 0 THEN 'whole chain' WHEN source IS NULL THEN target ELSE"
 	"  source || ' -> ' || target END AS 'where', component AS part, count_a AS 'A n',"
 	" count_b AS 'B n', ms(p50_a) AS 'A p50', ms(p50_b) AS 'B p50', ms(p95_a) AS 'A p95',"
-	" ms(p95_b) AS 'B p95', ms(p99_a) AS 'A p99', ms(p99_b) AS 'B p99', percent(change) AS "
-	"change,"
+	" ms(p95_b) AS 'B p95', ms(p99_a) AS 'A p99', ms(p99_b) AS 'B p99', percent(change) ||"
+	" CASE WHEN p50_a = p50_b AND change_ns <> 0 THEN ' of mean' ELSE '' END AS change,"
 	" CASE WHEN p_adjusted IS NULL THEN coalesce(doubt, 'same') ELSE printf('%.2g', "
 	"p_adjusted) END AS p FROM result"
 	" WHERE signature = ?1 ORDER BY hop, id";

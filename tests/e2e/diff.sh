@@ -54,6 +54,16 @@ done
 grep -qE '^ *1 +submit_storage -> write_result +work ' "$tmp/text" || fail "text: $(head -n 12 "$tmp/text")"
 expect "addresses of the network" "$(grep -ciE '(src|href)="?https?:' "$tmp/diff.html")" 0
 
+# Where both medians are zero, the change is one of the mean, which is what is shown beside it.
+for side in before:1 slow:3; do
+	cp "$tmp/${side%:*}.db" "$tmp/${side%:*}-seldom.db"
+	sqlite3 "$tmp/${side%:*}-seldom.db" "UPDATE path_hop SET blocked_ns = CASE WHEN chain_id % 3 = 0 THEN ${side#*:}000000 ELSE 0 END WHERE hop_index = 1"
+done
+"$analyze" diff "$tmp/before-seldom.db" "$tmp/slow-seldom.db" >"$tmp/text" || fail "diff of what seldom blocks"
+grep -qE '^ *[0-9]+ .*write_result +blocked +mean +0\.33[0-9] +(0\.99|1\.00)[0-9] +\+0\.6[67][0-9] +\+200\.0 % ' "$tmp/text" ||
+	fail "a change of the mean: $(head -n 12 "$tmp/text")"
+grep -qE '^[^0-9]*write_result +blocked .* 0\.000 +0\.000 .*\+200\.0 % of mean ' "$tmp/text" || fail "of mean: $(cat "$tmp/text")"
+
 # Names that would end a script are text.
 for db in before slow; do
 	sqlite3 "$tmp/$db.db" "UPDATE hop_count SET target = '</script><script>alert(1)</script>' WHERE plan_hop = 0"
