@@ -35,10 +35,10 @@ static const char collect[] =
 	" SELECT w.*, (SELECT o.ts FROM temp.open_call o WHERE o.utid = w.waker_utid"
 	"   AND o.ts <= w.waking_ts AND (o.end_ts IS NULL OR o.end_ts >= w.waking_ts)"
 	"   ORDER BY o.ts DESC LIMIT 1) AS call_ts, NULL AS function, NULL AS module, NULL AS "
-	"evidence"
+	"evidence, NULL AS within"
 	" FROM temp.waking w WHERE w.woken_by = 'thread';"
-	"UPDATE temp.guess AS g SET evidence = 'call', (function, module) = (SELECT o.function, "
-	"o.module"
+	"UPDATE temp.guess AS g SET evidence = 'call', (function, module, within) = (SELECT "
+	"o.function, o.module, o.function"
 	" FROM temp.open_call o WHERE o.utid = g.waker_utid AND o.ts = g.call_ts)"
 	" WHERE call_ts IS NOT NULL;"
 	"CREATE TEMP TABLE in_stack AS SELECT * FROM stack_function"
@@ -54,7 +54,10 @@ static const char collect[] =
 	"  count(*) AS calls, count(DISTINCT waker_utid) AS threads,"
 	"  CAST(avg(wake_to_entry_ns) AS INTEGER) AS average_ns, min(wake_to_entry_ns) AS min_ns,"
 	"  max(wake_to_entry_ns) AS max_ns, sum(evidence = 'call') AS by_call,"
-	"  EXISTS (SELECT 1 FROM probe p WHERE p.function = g.function) AS recorded"
+	"  EXISTS (SELECT 1 FROM probe p WHERE p.function = g.function) AS recorded,"
+	"  (SELECT w.within FROM temp.guess w WHERE w.function = g.function AND w.module IS "
+	"g.module AND w.within <> w.function GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) AS "
+	"within, sum(within <> function) AS in_within"
 	" FROM temp.guess g WHERE function IS NOT NULL GROUP BY function, module;"
 	"CREATE TEMP VIEW IF NOT EXISTS source_stack AS"
 	" SELECT rank, stack_id, n FROM (SELECT s.rank, g.waker_stack_id AS stack_id, count(*) AS "
@@ -163,8 +166,9 @@ static int print_source(sqlite3 *db, struct cw_text *t, struct cw_stacks *stacks
 	int err;
 
 	cw_line_begin(t, 0, CW_BOLD, "candidate source function: %s", source);
-	cw_field(t, CW_PLAIN, "before %s calls", cw_number(n, calls));
-	cw_field(t, CW_PLAIN, "from %d threads;", sqlite3_column_int(s, 4));
+	cw_field(t, CW_PLAIN, "before %s call%s", cw_number(n, calls), calls == 1 ? "" : "s");
+	cw_field(t, CW_PLAIN, "from %d thread%s;", sqlite3_column_int(s, 4),
+		 sqlite3_column_int(s, 4) == 1 ? "" : "s");
 	cw_field(t, CW_PLAIN, "wake to entry %s on average",
 		 cw_duration(average, sqlite3_column_int64(s, 5)));
 	cw_field(t, CW_PLAIN, "(%s to", cw_duration(n, sqlite3_column_int64(s, 6)));
@@ -173,6 +177,11 @@ static int print_source(sqlite3 *db, struct cw_text *t, struct cw_stacks *stacks
 		 by_call == calls ? "the waker was in this call"
 		 : by_call        ? "the waker was in this call or had it in its stack"
 				  : "the waker had it in its stack");
+	/* A wrapper of a wake-up stands nearer in the stack than what was handed the work. */
+	if (sqlite3_column_type(s, 10) != SQLITE_NULL)
+		cw_field(t, CW_PLAIN, "(%s times inside of recorded calls, mostly of %s)",
+			 cw_number(n, sqlite3_column_int64(s, 11)),
+			 (const char *)sqlite3_column_text(s, 10));
 	cw_line_end(t);
 	err = print_stack(db, t, stacks, sqlite3_column_int64(s, 0));
 	cw_line_begin(t, 0, CW_PLAIN, "suggested template:");
@@ -231,6 +240,7 @@ static const char json_query[] =
 	"   'module', c.module, 'calls', c.calls, 'threads', c.threads, 'wake_to_entry_average_ns',"
 	"   c.average_ns, 'wake_to_entry_min_ns', c.min_ns, 'wake_to_entry_max_ns', c.max_ns,"
 	"   'in_call', c.by_call, 'recorded', json(iif(c.recorded, 'true', 'false')),"
+	"   'within', c.within,"
 	"   'template', '--async-hop ' || c.function || ',?,' || ?2 || ',' || ?3 || ' ' || ?2,"
 	"   'stack', json(coalesce((SELECT frames_json FROM temp.source_stack x"
 	"     JOIN report_stack_json USING(stack_id) WHERE x.rank = c.rank), 'null'))))"
@@ -240,7 +250,7 @@ static const char csv_query[] =
 	"SELECT rank, function, module, calls, threads, average_ns AS wake_to_entry_average_ns,"
 	" min_ns AS wake_to_entry_min_ns, max_ns AS wake_to_entry_max_ns, by_call AS in_call, "
 	"recorded,"
-	" '--async-hop ' || function || ',?,' || ?2 || ',' || ?3 || ' ' || ?2 AS template"
+	" '--async-hop ' || function || ',?,' || ?2 || ',' || ?3 || ' ' || ?2 AS template, within"
 	" FROM temp.source WHERE rank <= ?1 ORDER BY rank";
 
 static int print_rows(sqlite3 *db, enum cw_format format, const struct cw_discover *d, FILE *out)

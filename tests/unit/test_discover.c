@@ -143,7 +143,9 @@ static void test_call_and_stack(void **state)
 	free(text);
 	text = discovered(CW_FORMAT_TEXT, "target", 0);
 	has(text, "5 calls of target: 5 woken by a thread of the process\n");
-	has(text, "candidate source function: submit before 3 calls");
+	has(text, "candidate source function: submit before 3 calls from 1 thread; ");
+	has(text, "enqueue before 1 call from 1 thread; ");
+	has(text, "had it in its stack (1 times inside of recorded calls, mostly of handler)\n");
 	has(text, "\nsuggested template:\n  --async-hop submit,?,target,2 target\n");
 	free(text);
 }
