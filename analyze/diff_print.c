@@ -79,15 +79,21 @@ static const char changed_sql[] =
 	" ms_signed(change_ns) AS 'change ms', percent(change) AS 'change',"
 	" printf('%.2g', p_adjusted) AS p FROM result WHERE changed ORDER BY rank";
 
-static const char all_sql[] =
-	"SELECT CASE WHEN hop < 0 THEN 'whole chain' WHEN source IS NULL THEN target ELSE"
-	"  source || ' -> ' || target END AS 'where', component AS part, count_a AS 'A n',"
-	" count_b AS 'B n', ms(p50_a) AS 'A p50', ms(p50_b) AS 'B p50', ms(p95_a) AS 'A p95',"
-	" ms(p95_b) AS 'B p95', ms(p99_a) AS 'A p99', ms(p99_b) AS 'B p99', percent(change) ||"
-	" CASE WHEN p50_a = p50_b AND change_ns <> 0 THEN ' of mean' ELSE '' END AS change,"
-	" CASE WHEN p_adjusted IS NULL THEN coalesce(doubt, 'same') ELSE printf('%.2g', "
-	"p_adjusted) END AS p FROM result"
-	" WHERE signature = ?1 ORDER BY hop, id";
+#define PARTS \
+	"component AS part, count_a AS 'A n', count_b AS 'B n', ms(p50_a) AS 'A p50'," \
+	" ms(p50_b) AS 'B p50', ms(p95_a) AS 'A p95', ms(p95_b) AS 'B p95', ms(p99_a) AS 'A p99'," \
+	" ms(p99_b) AS 'B p99', percent(change) ||" \
+	" CASE WHEN p50_a = p50_b AND change_ns <> 0 THEN ' of mean' ELSE '' END AS change," \
+	" CASE WHEN p_adjusted IS NULL THEN coalesce(doubt, 'same')" \
+	"  ELSE printf('%.2g', p_adjusted) END AS p" \
+	" FROM result WHERE signature = ?1 ORDER BY hop, id"
+
+static const char chain_sql[] =
+	"SELECT CASE WHEN hop < 0 THEN 'whole chain' ELSE source || ' -> ' || target END AS "
+	"'where', " PARTS;
+
+/* The heading names the function. */
+static const char function_sql[] = "SELECT " PARTS;
 
 /* Numbers as the tables show them: text, so that columns keep their digits. */
 static void show_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -171,16 +177,18 @@ static int print_text(struct cw_diff *d, const char *const capture[2], FILE *out
 		err = print_table(d->db, changed_sql, NULL, out);
 	}
 	if (!err)
-		err = cw_prepare(d->db, &s,
-				 "SELECT signature, max(coalesce(changed, 0)) FROM result"
-				 " GROUP BY 1 ORDER BY 2 DESC, sum(count_a) DESC");
+		err = cw_prepare(
+			d->db, &s,
+			"SELECT signature, max(coalesce(changed, 0)), max(source IS NOT NULL)"
+			" FROM result GROUP BY 1 ORDER BY 2 DESC, sum(count_a) DESC");
 	while (!err && sqlite3_step(s) == SQLITE_ROW) {
 		const char *signature = (const char *)sqlite3_column_text(s, 0);
 
 		fputc('\n', out);
 		cw_print_safe(out, signature);
 		fputs(" (ms)\n", out);
-		err = print_table(d->db, all_sql, signature, out);
+		err = print_table(d->db, sqlite3_column_int(s, 2) ? chain_sql : function_sql,
+				  signature, out);
 	}
 	sqlite3_finalize(s);
 	return err;

@@ -64,6 +64,15 @@ grep -qE '^ *[0-9]+ .*write_result +blocked +mean +0\.33[0-9] +(0\.99|1\.00)[0-9
 	fail "a change of the mean: $(head -n 12 "$tmp/text")"
 grep -qE '^[^0-9]*write_result +blocked .* 0\.000 +0\.000 .*\+200\.0 % of mean ' "$tmp/text" || fail "of mean: $(cat "$tmp/text")"
 
+# A table of a function, which its heading names, fits 100 columns.
+for side in before slow; do
+	cp "$tmp/$side.db" "$tmp/$side-calls.db"
+	sqlite3 "$tmp/$side-calls.db" "DELETE FROM path; DELETE FROM path_hop; DELETE FROM edge; DELETE FROM hop_count"
+done
+"$analyze" diff "$tmp/before-calls.db" "$tmp/slow-calls.db" >"$tmp/text" || fail "diff of calls"
+grep -A 1 '^write_result (ms)$' "$tmp/text" | grep -q '^part ' || fail "the table of a function: $(cat "$tmp/text")"
+at_most "columns of that" "$(wc -L <"$tmp/text")" 100
+
 # Names that would end a script are text.
 for db in before slow; do
 	sqlite3 "$tmp/$db.db" "UPDATE hop_count SET target = '</script><script>alert(1)</script>' WHERE plan_hop = 0"
