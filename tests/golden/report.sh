@@ -41,6 +41,7 @@ answers() { # ONCPU_NS TEXT
 	cp "$dir/calls.db" "$dir/busy.db"
 	sqlite3 "$dir/busy.db" "UPDATE slice SET oncpu_ns = $1 WHERE slice_id = 1"
 	got=$("$analyze" "$dir/busy.db" --section answer 2>/dev/null | sed -n 's/.*; //p')
+	# shellcheck disable=SC2053 # a pattern
 	[[ $got == $2 ]] || { echo "the answer for $1 ns on a CPU ends '$got', not '$2'"; failed=1; }
 }
 answers 14078400 '70 % of that on CPU (futex *: 97 % of the time, *)'
