@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "identity.h"
 #include "loss.h"
+#include "stacks.h"
 
 #define KERNEL_RETURNS 64u           /* pending returns of a thread that the kernel keeps */
 #define OTHER_STACK    (64ull << 20) /* farther apart than this, stack pointers are of two stacks */
@@ -192,7 +193,7 @@ static int on_entry(struct cw_trace *t, const struct cw_probe_entry *r)
 	c->parent_id = tc->n ? tc->c[tc->n - 1].slice_id : 0;
 	c->ts = c->end_ts = r->h.ts;
 	c->sp = r->sp;
-	c->stack = r->stack;
+	c->stack = cw_stack_of(t, r->stack, task->process, r->h.ts);
 	c->probe = cw_probe_of(t, r->probe_id);
 	c->depth = (uint32_t)tc->n;
 	c->has_return = c->probe->flags & CW_PROBE_HAS_RETURN;

@@ -26,6 +26,7 @@ struct cw_proc {
 	uint64_t pid_ns, mnt_ns;
 	char *exe, *cmdline, *name;
 	struct cw_maps *maps; /* the image pass's */
+	uint32_t remaps;      /* its: times that other code came where some was mapped */
 	uint32_t epoch;       /* of the last mention */
 	uint64_t written;     /* hash of the row as it was put last; 0 never */
 };

@@ -33,6 +33,7 @@ struct module {
 	struct cw_hnode by_id;
 	struct module *next;
 	uint32_t id;
+	bool has_build_id;
 	char *path;
 };
 
@@ -168,40 +169,6 @@ static bool same_map(const struct map *a, const struct map *b)
 	       a->module_id == b->module_id && a->moved == b->moved;
 }
 
-static void on_map(struct cw_trace *t, const struct cw_map *r)
-{
-	struct map new = {r->start, r->end, r->pgoff, r->module_id, r->flags & CW_MAP_MOVED};
-	struct cw_maps *m;
-	struct cw_proc *p;
-	uint64_t *w;
-	size_t i;
-
-	if (r->end <= r->start) {
-		t->totals.bad++;
-		return;
-	}
-	p = cw_proc_of(t, r->pid, r->h.ts);
-	i = p->maps ? map_at(p->maps, r->start) : 0;
-	if (p->maps && i < p->maps->n && same_map(&p->maps->m[i], &new))
-		return;
-	m = own_maps(t, p);
-	if (!m) {
-		t->totals.bad++;
-		return;
-	}
-	t->totals.mappings -= m->n;
-	map_add(m, new);
-	t->totals.mappings += m->n;
-	w = cw_rows_put(t->rows, CW_ROW_MAPPING, 0);
-	w[0] = p->upid;
-	w[1] = r->h.ts;
-	w[2] = r->start;
-	w[3] = r->end;
-	w[4] = r->pgoff;
-	w[5] = r->module_id;
-	w[6] = new.moved;
-}
-
 /* ---- modules and payloads -----------------------------------------------------------------------
  */
 
@@ -261,10 +228,65 @@ static void on_module(struct cw_trace *t, const struct cw_module *r)
 	m = cw_zalloc(sizeof(*m));
 	m->id = r->module_id;
 	m->path = cw_strndup(r->path, cw_tail_strlen(&r->h, r->path));
+	m->has_build_id = r->build_id_size;
 	cw_htab_insert(&im->modules, &m->by_id, cw_hash(0, m->id));
 	m->next = im->all_modules;
 	im->all_modules = m;
 	write_module(t, r->module_id, m->path, r);
+}
+
+/* A file may have two numbers: by the build id that the kernel told, and by what could be read. */
+static bool same_file(const struct cw_images *im, uint32_t a, uint32_t b)
+{
+	const struct module *x = module_find(im, a), *y = module_find(im, b);
+
+	return a == b ||
+	       (x && y && x->has_build_id != y->has_build_id && !strcmp(x->path, y->path));
+}
+
+/* Is other code mapped where new comes, as when a library is loaded where another was? */
+static bool replaces(const struct cw_images *im, const struct cw_maps *m, const struct map *new)
+{
+	for (size_t i = map_at(m, new->start); i < m->n && m->m[i].start < new->end; i++)
+		if (m->m[i].pgoff - m->m[i].start != new->pgoff - new->start ||
+		    !same_file(im, m->m[i].module_id, new->module_id))
+			return true;
+	return false;
+}
+
+static void on_map(struct cw_trace *t, const struct cw_map *r)
+{
+	struct map new = {r->start, r->end, r->pgoff, r->module_id, r->flags & CW_MAP_MOVED};
+	struct cw_maps *m;
+	struct cw_proc *p;
+	uint64_t *w;
+	size_t i;
+
+	if (r->end <= r->start) {
+		t->totals.bad++;
+		return;
+	}
+	p = cw_proc_of(t, r->pid, r->h.ts);
+	i = p->maps ? map_at(p->maps, r->start) : 0;
+	if (p->maps && i < p->maps->n && same_map(&p->maps->m[i], &new))
+		return;
+	m = own_maps(t, p);
+	if (!m) {
+		t->totals.bad++;
+		return;
+	}
+	p->remaps += replaces(t->images, m, &new);
+	t->totals.mappings -= m->n;
+	map_add(m, new);
+	t->totals.mappings += m->n;
+	w = cw_rows_put(t->rows, CW_ROW_MAPPING, 0);
+	w[0] = p->upid;
+	w[1] = r->h.ts;
+	w[2] = r->start;
+	w[3] = r->end;
+	w[4] = r->pgoff;
+	w[5] = r->module_id;
+	w[6] = new.moved;
 }
 
 static struct blob *blob_of(struct cw_images *im, uint32_t module_id, uint32_t kind)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Owns distinct stacks and distinct code addresses. A user address is resolved by what the process
+ * Owns distinct stacks. A user address is resolved by what the process
  * has mapped at that moment; when nothing covers it, the mapping may still be on its way, as may be
  * what a module is unwound by: such stacks wait a little before they are written. Must not know
  * symbols.
  */
 #include <stdlib.h>
 #include "capture.h"
+#include "frame_ids.h"
 #include "identity.h"
 #include "images.h"
 #include "loss.h"
@@ -15,28 +16,28 @@
 
 #define WAIT_NS     2000000000ull  /* while somebody looks on */
 #define PATIENCE_NS 20000000000ull /* else: a recorder on a busy machine is late with modules */
-#define NO_MODULE   INT64_MIN
-#define MAX_WAITING (64u << 20) /* bytes of stacks that wait */
-#define MAX_SAVED   64u         /* stack_regs records whose stack did not come yet */
+#define MAX_WAITING (64u << 20)    /* bytes of stacks that wait */
+#define MAX_KEPT    (256u << 20)   /* bytes of what was saved of stacks that are written */
+#define MAX_SAVED   64u            /* stack_regs records whose stack did not come yet */
 
-struct frame {
-	struct cw_hnode by_place;
-	struct frame *next;
-	int64_t module; /* NO_MODULE: rel_pc is an address */
-	uint64_t rel_pc, id;
-	bool is_return;
+/* A stack and what was saved of it; begin and end may be NULL. */
+struct parts {
+	struct cw_stack *rec;
+	struct cw_stack_regs *begin, *end;
 };
 
 struct seen {
 	struct cw_hnode by_id;
 	struct seen *next;
 	uint32_t epoch;
-};
-
-/* A stack and what was saved of it; begin and end may be NULL. */
-struct parts {
-	struct cw_stack *rec;
-	struct cw_stack_regs *begin, *end;
+	/* Of a user stack: it may be unwound again, where other code is at its addresses. */
+	uint32_t remaps;   /* of its process, when it was last compared with what is mapped */
+	uint64_t upid;     /* that process; 0: a kernel stack */
+	uint64_t now;      /* the stack that it is since then: itself, or another id */
+	struct parts kept; /* when it is written */
+	uint64_t places;   /* what its addresses were then */
+	uint64_t recorded; /* the same of those in its record, when that came */
+	bool dropped;      /* there was no room to keep what was saved of it */
 };
 
 /* A stack that waits for mappings or unwind information. */
@@ -47,48 +48,17 @@ struct waiting {
 };
 
 struct cw_stacks {
-	struct cw_htab frames, stacks;
-	struct frame *all_frames; /* to free them */
-	struct seen *all_stacks;
-	uint64_t nframes;
+	struct cw_frame_ids *frames;
+	struct cw_htab stacks;
+	struct seen *all_stacks; /* to free them */
 	struct waiting *waiting;
-	size_t nwaiting, waiting_cap, waiting_bytes;
+	size_t nwaiting, waiting_cap, waiting_bytes, kept_bytes;
 	struct cw_stack_regs *saved[MAX_SAVED]; /* the newest; the oldest makes room */
 	unsigned next_saved;
 	struct cw_unwind_modules *modules;
 	uint64_t modules_known; /* when the waiting ones were last tried */
 	struct cw_unwound out;
 };
-
-static uint64_t frame_id(struct cw_trace *t, int64_t module, uint64_t rel_pc, uint64_t address,
-			 bool is_return)
-{
-	struct cw_stacks *st = t->stacks;
-	uint64_t hash = cw_hash(cw_hash((uint64_t)module, rel_pc), is_return), *w;
-	struct frame *f;
-
-	for (struct cw_hnode *n = cw_htab_first(&st->frames, hash); n;
-	     n = cw_htab_next(n->next, hash)) {
-		f = cw_container(n, struct frame, by_place);
-		if (f->module == module && f->rel_pc == rel_pc && f->is_return == is_return)
-			return f->id;
-	}
-	f = cw_zalloc(sizeof(*f));
-	f->module = module;
-	f->rel_pc = rel_pc;
-	f->is_return = is_return;
-	cw_htab_insert(&st->frames, &f->by_place, hash);
-	f->next = st->all_frames;
-	st->all_frames = f;
-	f->id = ++st->nframes;
-	w = cw_rows_put(t->rows, CW_ROW_FRAME, module == NO_MODULE ? 2 : 0);
-	w[0] = f->id;
-	w[1] = (uint64_t)module;
-	w[2] = rel_pc;
-	w[3] = address;
-	w[4] = is_return;
-	return f->id;
-}
 
 /* ---- writing ------------------------------------------------------------------------------------
  */
@@ -98,7 +68,7 @@ static void write_frames(struct cw_trace *t, uint64_t stack_id, const struct cw_
 {
 	for (unsigned i = 0; i < u->n; i++) {
 		uint64_t rel_pc = u->pc[i], *w;
-		int64_t module = process ? NO_MODULE : CW_MODULE_KERNEL;
+		int64_t module = process ? CW_NO_MODULE : CW_MODULE_KERNEL;
 		uint32_t found;
 
 		if (process && cw_unwind_process_find(process, u->pc[i], &found, &rel_pc))
@@ -106,7 +76,8 @@ static void write_frames(struct cw_trace *t, uint64_t stack_id, const struct cw_
 		w = cw_rows_put(t->rows, CW_ROW_STACK_FRAME, 0);
 		w[0] = stack_id;
 		w[1] = i;
-		w[2] = frame_id(t, module, rel_pc, u->pc[i], !u->exact[i]);
+		w[2] = cw_frame_id(t->stacks->frames, t->rows, module, rel_pc, u->pc[i],
+				   !u->exact[i]);
 	}
 }
 
@@ -141,6 +112,23 @@ static void write_stack(struct cw_trace *t, const struct cw_stack *r, const stru
 	w[11] = cw_word(u->problem);
 }
 
+static struct seen *seen_of(const struct cw_trace *t, uint64_t id)
+{
+	struct cw_hnode *n = cw_htab_first(&t->stacks->stacks, id);
+
+	return n ? cw_container(n, struct seen, by_id) : NULL;
+}
+
+static uint64_t recorded_places(const struct cw_stacks *st, const struct cw_stack *r,
+				const struct cw_maps *maps)
+{
+	struct cw_unwind_process process = {st->modules, maps, NULL, false};
+	size_t n = (r->h.size - offsetof(struct cw_stack, frames)) / sizeof(r->frames[0]);
+
+	return cw_hash(cw_unwind_process_places(&process, (const uint64_t *)r->frames, n),
+		       cw_unwind_process_places(&process, (const uint64_t *)&r->caller, 1));
+}
+
 static void write_kernel(struct cw_trace *t, const struct cw_stack *r)
 {
 	struct cw_unwound *u = &t->stacks->out;
@@ -153,6 +141,53 @@ static void write_kernel(struct cw_trace *t, const struct cw_stack *r)
 	u->truncated = r->flags & CW_STACK_TRUNCATED;
 	u->complete = !u->truncated;
 	write_stack(t, r, u, NULL, 0);
+}
+
+static void *copy_rec(const struct cw_rec *rec)
+{
+	void *copy = cw_grow(NULL, rec->size, 1);
+
+	memcpy(copy, rec, rec->size);
+	return copy;
+}
+
+static void free_parts(struct parts *s)
+{
+	free(s->rec);
+	free(s->begin);
+	free(s->end);
+}
+
+static size_t bytes_of(const struct parts *s)
+{
+	return s->rec->h.size + (s->begin ? s->begin->h.size : 0) + (s->end ? s->end->h.size : 0);
+}
+
+static struct parts copy_parts(const struct parts *s)
+{
+	return (struct parts){
+		copy_rec(&s->rec->h),
+		s->begin ? copy_rec(&s->begin->h) : NULL,
+		s->end ? copy_rec(&s->end->h) : NULL,
+	};
+}
+
+/* Keep a stack that is written. Most have little saved, if anything. */
+static void keep(struct cw_trace *t, const struct parts *s, uint64_t places)
+{
+	struct cw_stacks *st = t->stacks;
+	struct seen *seen = seen_of(t, s->rec->id);
+	struct parts some = *s;
+
+	if (!seen || seen->kept.rec)
+		return;
+	seen->places = places;
+	if (st->kept_bytes + bytes_of(s) > MAX_KEPT) {
+		seen->dropped = s->begin || s->end;
+		some.begin = some.end = NULL;
+	}
+	seen->kept = copy_parts(&some);
+	st->kept_bytes += bytes_of(&some);
 }
 
 static bool covered(const struct cw_unwind_process *p, const struct cw_unwound *u)
@@ -196,19 +231,12 @@ static bool write_user(struct cw_trace *t, const struct waiting *x, const struct
 		return false;
 	doubt(t, s->rec->h.ts, x->since, whole, &st->out);
 	write_stack(t, s->rec, &st->out, &process, x->upid);
+	keep(t, s, cw_unwind_process_places(&process, st->out.pc, st->out.n));
 	return true;
 }
 
 /* ---- what was saved -----------------------------------------------------------------------------
  */
-
-static void *copy_rec(const struct cw_rec *rec)
-{
-	void *copy = cw_grow(NULL, rec->size, 1);
-
-	memcpy(copy, rec, rec->size);
-	return copy;
-}
 
 static void keep_saved(struct cw_trace *t, const struct cw_stack_regs *r)
 {
@@ -234,38 +262,39 @@ static void take_saved(struct cw_stacks *st, uint64_t id, struct parts *s)
 	}
 }
 
-static void free_parts(struct parts *s)
-{
-	free(s->rec);
-	free(s->begin);
-	free(s->end);
-}
-
 /* ---- stacks -------------------------------------------------------------------------------------
  */
 
-/* True the first time. */
-static bool first_seen(struct cw_trace *t, uint64_t id)
+static void free_seen(struct cw_stacks *st, struct seen *s)
+{
+	if (s->kept.rec)
+		st->kept_bytes -= bytes_of(&s->kept);
+	free_parts(&s->kept);
+	free(s);
+}
+
+static struct seen *new_seen(struct cw_trace *t, uint64_t id)
 {
 	struct cw_stacks *st = t->stacks;
-	struct cw_hnode *n = cw_htab_first(&st->stacks, id);
-	struct seen *s;
+	struct seen *s = cw_zalloc(sizeof(*s));
 
-	if (n) {
-		cw_container(n, struct seen, by_id)->epoch = t->epoch;
-		return false;
-	}
-	s = cw_zalloc(sizeof(*s));
 	s->epoch = t->epoch;
+	s->now = id;
 	cw_htab_insert(&st->stacks, &s->by_id, id);
 	s->next = st->all_stacks;
 	st->all_stacks = s;
-	return true;
+	return s;
 }
 
-static size_t bytes_of(const struct parts *s)
+/* A stack that is met now: the first time, else NULL. */
+static struct seen *first_seen(struct cw_trace *t, uint64_t id)
 {
-	return s->rec->h.size + (s->begin ? s->begin->h.size : 0) + (s->end ? s->end->h.size : 0);
+	struct seen *s = seen_of(t, id);
+
+	if (!s)
+		return new_seen(t, id);
+	s->epoch = t->epoch;
+	return NULL;
 }
 
 /* Try those that wait again: the last time for those that have waited since before ts, and, when
@@ -316,10 +345,11 @@ static void wait_for_more(struct cw_trace *t, const struct waiting *now)
 static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 {
 	struct waiting x = {.parts.rec = (struct cw_stack *)r};
+	struct seen *s = first_seen(t, r->id);
 	struct cw_proc *p;
 
 	take_saved(t->stacks, r->id, &x.parts);
-	if (!first_seen(t, r->id)) {
+	if (!s) {
 		free(x.parts.begin);
 		free(x.parts.end);
 		return;
@@ -329,8 +359,10 @@ static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 	} else {
 		p = cw_proc_of(t, r->pid, r->h.ts);
 		x.maps = p->maps;
-		x.upid = p->upid;
+		x.upid = s->upid = p->upid;
 		x.since = p->image_ts;
+		s->remaps = p->remaps;
+		s->recorded = recorded_places(t->stacks, r, p->maps);
 		if (!write_user(t, &x, NULL, true)) {
 			wait_for_more(t, &x);
 			return;
@@ -338,6 +370,111 @@ static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 	}
 	free(x.parts.begin);
 	free(x.parts.end);
+}
+
+/* ---- other code at a stack's addresses ----------------------------------------------------------
+ */
+
+static const struct parts *parts_of(const struct cw_stacks *st, const struct seen *s, uint64_t id)
+{
+	if (s->kept.rec)
+		return &s->kept;
+	for (size_t i = 0; i < st->nwaiting; i++)
+		if (st->waiting[i].parts.rec->id == id)
+			return &st->waiting[i].parts;
+	return NULL;
+}
+
+/* The stack as st->out has it: itself, when its addresses are what they were, or another one. */
+static uint64_t write_other(struct cw_trace *t, const struct seen *s, const struct waiting *x,
+			    const struct cw_unwind_process *process)
+{
+	struct cw_unwound *u = &t->stacks->out;
+	uint64_t places = cw_unwind_process_places(process, u->pc, u->n);
+	uint64_t id = x->parts.rec->id, other = cw_hash(id, places) | 1;
+	struct parts parts;
+
+	if (places == s->places)
+		return id;
+	if (!first_seen(t, other))
+		return other;
+	if (s->dropped) {
+		u->complete = false;
+		u->problem = "other code is there since it was unwound";
+	}
+	parts = copy_parts(&x->parts);
+	parts.rec->id = other;
+	write_stack(t, parts.rec, u, process, x->upid);
+	free_parts(&parts);
+	return other;
+}
+
+/*
+ * The same where it cannot be told yet: then it is another stack, which waits. What it will be
+ * depends on what is mapped now, and where memory was saved on anything there.
+ */
+static uint64_t wait_as_other(struct cw_trace *t, const struct seen *base, struct waiting *x,
+			      const struct cw_proc *p, uint64_t ts)
+{
+	uint64_t places = recorded_places(t->stacks, x->parts.rec, p->maps), id = x->parts.rec->id,
+		 other;
+	bool saved = x->parts.begin || x->parts.end || base->dropped;
+	struct cw_stack *rec;
+	struct seen *s;
+
+	if (!saved && places == base->recorded)
+		return id;
+	other = cw_hash(cw_hash(id, places), saved ? p->remaps : UINT64_MAX) | 1;
+	s = first_seen(t, other);
+	if (!s)
+		return other;
+	s->upid = p->upid;
+	s->remaps = p->remaps;
+	x->parts = copy_parts(&x->parts);
+	rec = x->parts.rec;
+	rec->id = other;
+	rec->h.ts = ts;
+	wait_for_more(t, x);
+	free(rec);
+	return other;
+}
+
+static uint64_t unwind_again(struct cw_trace *t, const struct seen *s, uint64_t id,
+			     const struct cw_proc *p, uint64_t ts)
+{
+	struct cw_stacks *st = t->stacks;
+	struct cw_unwind_process process = {st->modules, p->maps, NULL, true};
+	struct cw_unwind_source source = cw_unwind_source_of(&process);
+	const struct parts *parts = parts_of(st, s, id);
+	struct waiting x = {.maps = p->maps, .upid = p->upid, .since = p->image_ts};
+
+	if (!parts)
+		return id;
+	x.parts = *parts;
+	if (s->kept.rec &&
+	    cw_unwind_stack(&source, parts->rec, parts->begin, parts->end, &st->out) &&
+	    covered(&process, &st->out))
+		return write_other(t, s, &x, &process);
+	return wait_as_other(t, s, &x, p, ts);
+}
+
+uint64_t cw_stack_remapped(struct cw_trace *t, uint64_t id, const struct cw_proc *p, uint64_t ts)
+{
+	struct seen *s = seen_of(t, id), *now;
+
+	if (!s)
+		return id;
+	if (s->upid == p->upid && s->remaps == p->remaps) {
+		now = seen_of(t, s->now);
+		if (now) {
+			now->epoch = t->epoch;
+			return s->now;
+		}
+	}
+	s->now = unwind_again(t, s, id, p, ts);
+	s->upid = p->upid;
+	s->remaps = p->remaps;
+	return s->now;
 }
 
 /*
@@ -389,7 +526,7 @@ static void forget(struct cw_trace *t)
 		*at = s->next;
 		t->watch->stack_gone(t->watch->arg, s->by_id.hash);
 		cw_htab_remove(&st->stacks, &s->by_id);
-		free(s);
+		free_seen(st, s);
 	}
 }
 
@@ -440,6 +577,7 @@ static int finish(struct cw_trace *t)
 static int begin(struct cw_trace *t)
 {
 	t->stacks = cw_zalloc(sizeof(*t->stacks));
+	t->stacks->frames = cw_frame_ids_new();
 	t->stacks->modules = cw_unwind_modules_new(!t->return_sp_adjust, t->places);
 	return 0;
 }
@@ -450,13 +588,10 @@ static void release(struct cw_trace *t)
 
 	if (!st)
 		return;
-	for (struct frame *f = st->all_frames, *next; f; f = next) {
-		next = f->next;
-		free(f);
-	}
+	cw_frame_ids_free(st->frames);
 	for (struct seen *s = st->all_stacks, *next; s; s = next) {
 		next = s->next;
-		free(s);
+		free_seen(st, s);
 	}
 	for (size_t i = 0; i < st->nwaiting; i++) {
 		cw_maps_free(st->waiting[i].maps);
@@ -466,7 +601,6 @@ static void release(struct cw_trace *t)
 	for (unsigned i = 0; i < MAX_SAVED; i++)
 		free(st->saved[i]);
 	cw_unwind_modules_free(st->modules);
-	cw_htab_free(&st->frames);
 	cw_htab_free(&st->stacks);
 	free(st);
 	t->stacks = NULL;
@@ -475,7 +609,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_stacks;
 const struct cw_pass cw_pass_stacks = {
 	.name = "stacks",
-	.version = 5,
+	.version = 6,
 	.reads = "stack stack_regs module blob identity images",
 	.writes = "stack stack_frame frame module_unwind",
 	.types = CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS) | CW_TYPE_BIT(CW_MODULE) |

@@ -9,6 +9,7 @@
 #include "episode.h"
 #include "identity.h"
 #include "loss.h"
+#include "stacks.h"
 #include "state.h"
 
 /* Threads of which is noted, on each CPU, who runs instead: for all of a crowd it would be
@@ -318,7 +319,7 @@ static void on_switch(struct cw_trace *t, const struct cw_sched_switch *r)
 			e->slept = true;
 			e->syscall = b->syscall;
 			memcpy(e->args, b->args, sizeof(e->args));
-			e->user_stack = b->ustack;
+			e->user_stack = cw_stack_of(t, b->ustack, task->process, r->h.ts);
 			e->kernel_stack = b->kstack;
 			e->file = b->file;
 		}
@@ -345,7 +346,7 @@ static void on_waking(struct cw_trace *t, const struct cw_sched_waking *r)
 		waker.arg1 = r->args[0];
 		waker.arg2 = r->args[1];
 		waker.arg5 = r->args[4];
-		waker.stack = r->ustack;
+		waker.stack = by ? cw_stack_of(t, r->ustack, by->process, r->h.ts) : r->ustack;
 	}
 	/* Last: damaged records may say that both are one thread, of two processes. */
 	task = cw_task_of(t, r->wakee_pid, r->wakee_tid, r->h.ts);

@@ -197,6 +197,20 @@ bool cw_unwind_process_find(const struct cw_unwind_process *p, uint64_t address,
 	       cw_maps_find(p->later, address, module_id, offset);
 }
 
+uint64_t cw_unwind_process_places(const struct cw_unwind_process *p, const uint64_t *pc, size_t n)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t offset = pc[i];
+		uint32_t module = 0;
+
+		cw_unwind_process_find(p, pc[i], &module, &offset);
+		hash = cw_hash(cw_hash(hash, module), offset);
+	}
+	return hash;
+}
+
 static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **row)
 {
 	struct cw_unwind_process *p = arg;

@@ -36,6 +36,9 @@ struct cw_unwind_process {
 bool cw_unwind_process_find(const struct cw_unwind_process *p, uint64_t address,
 			    uint32_t *module_id, uint64_t *offset);
 
+/* What n addresses mean there: a hash of their modules and offsets. */
+uint64_t cw_unwind_process_places(const struct cw_unwind_process *p, const uint64_t *pc, size_t n);
+
 /* Call fn for each module that has unwind information or was searched for it; texts may be NULL. */
 void cw_unwind_modules_each(const struct cw_unwind_modules *u,
 			    void (*fn)(void *arg, uint32_t module_id, const char *from,

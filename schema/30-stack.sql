@@ -3,7 +3,7 @@
 
 -- Distinct stacks.
 CREATE TABLE stack(
-	-- Hash made by the recorder.
+	-- Hash made by the recorder; one by the analyzer where other code was at its addresses later.
 	stack_id INTEGER PRIMARY KEY,
 	-- Process whose addresses these are; NULL for a kernel stack.
 	upid INTEGER,

@@ -245,4 +245,46 @@ if [ $? != 77 ]; then
 		JOIN process p USING(upid) JOIN callstack c USING(stack_id) WHERE c.depth = 2 AND (p.exe LIKE '%/one/who') <> (c.function = 'step_alpha')")" 0
 fi
 note "10 targets and 10 processes of two ids are what they were"
+# Libraries that are loaded where another was before: the same addresses are other functions.
+cat >"$tmp/plug.c" <<'END'
+#ifdef PLUG
+void PLUG(void (*leaf)(void)) { leaf(); __asm__ volatile(""); }
+#else
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noipa)) void leaf(void) { usleep(1000); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	(void)argc;
+	for (int i = 0; i < 20; i++) {
+		void *library = dlopen(argv[1 + (i & 1)], RTLD_NOW);
+		void *plug = library ? dlsym(library, i & 1 ? "plug_two" : "plug_one") : NULL;
+
+		if (!plug)
+			return 1;
+		printf("%p\n", plug);
+		((void (*)(void (*)(void)))plug)(leaf);
+		dlclose(library);
+	}
+	return 0;
+}
+#endif
+END
+for plug in one two; do
+	"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -shared -fPIC -DPLUG=plug_$plug -o "$tmp/lib$plug.so" "$tmp/plug.c"
+done
+"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/host" "$tmp/plug.c" -ldl || fail "cannot compile the host"
+for stack in fp dwarf; do
+	"$record" -o "$tmp/plug.cwc" --stack $stack --exec "$tmp/host" leaf -- "$tmp/libone.so" "$tmp/libtwo.so" >"$tmp/plug.out" 2>"$tmp/plug.log" ||
+		fail "plug: $(cat "$tmp/plug.log")"
+	expect "$stack: places that plugins were loaded at" "$(grep -c . <(grep '^0x' "$tmp/plug.out" | sort -u))" 1
+	rm -f "$tmp/plug.db"
+	import plug
+	expect "$stack: callers, in turn" "$(sqlite3 "$tmp/plug.db" "SELECT group_concat(caller, ' ') FROM (
+		SELECT replace(c.function, 'plug_', '') || CASE k.complete WHEN 1 THEN '' ELSE '?' END AS caller FROM slice s
+		JOIN callstack c USING(stack_id) JOIN stack k USING(stack_id) WHERE c.depth = 1 ORDER BY s.ts)")" \
+		"$(for _ in {1..10}; do printf 'one two '; done | sed 's/ $//')"
+done
+
 finish

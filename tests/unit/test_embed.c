@@ -232,6 +232,27 @@ static void damage(unsigned int i)
 	through_capture(in_dir("bad"), in_dir("out"), CW_BLOB_SYMBOLS);
 }
 
+/* A number of segments that stands for another, which the first section has: fewer, and more. */
+static void test_segments_elsewhere(void **state)
+{
+	static uint8_t bytes[1 << 20];
+	Elf64_Ehdr *eh = (void *)bytes;
+	int fd = open(in_dir("lib.so"), O_RDONLY);
+	ssize_t size = read(fd, bytes, sizeof(bytes));
+
+	(void)state;
+	close(fd);
+	assert_true(size > 64 && size < (ssize_t)sizeof(bytes));
+	eh->e_phnum = PN_XNUM;
+	for (uint32_t n = 1; n < 200000; n = n * 3 + 1) {
+		((Elf64_Shdr *)(void *)(bytes + eh->e_shoff))->sh_info = n;
+		fd = open(in_dir("bad"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+		assert_int_equal(write(fd, bytes, (size_t)size), size);
+		close(fd);
+		through_capture(in_dir("bad"), in_dir("out"), CW_BLOB_SYMBOLS);
+	}
+}
+
 static void test_damaged(void **state)
 {
 	(void)state;
@@ -317,8 +338,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),   cmocka_unit_test(test_smaller),
-		cmocka_unit_test(test_damaged), cmocka_unit_test(test_crowded),
-		cmocka_unit_test(test_large),   cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_segments_elsewhere),
+		cmocka_unit_test(test_crowded), cmocka_unit_test(test_large),
+		cmocka_unit_test(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, setup, folder_free);

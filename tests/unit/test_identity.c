@@ -69,9 +69,9 @@ static const char *stack(struct stream *s, uint64_t id)
 		 "SELECT group_concat(coalesce(m.name, '?') || '+' || printf('%%x', f.rel_pc) || "
 		 "CASE f.is_return WHEN 1 THEN ' r' ELSE '' END, ', ') FROM (SELECT * FROM "
 		 "stack_frame WHERE "
-		 "stack_id = %llu ORDER BY depth) JOIN frame f USING(frame_id) LEFT JOIN module m "
+		 "stack_id = %lld ORDER BY depth) JOIN frame f USING(frame_id) LEFT JOIN module m "
 		 "USING(module_id)",
-		 (unsigned long long)id);
+		 (long long)id);
 	return ask(s, sql) ?: "(null)";
 }
 
@@ -321,6 +321,169 @@ static void test_mappings(void **state)
 	stream_close(&s);
 }
 
+static void put_call_from(struct stream *s, uint64_t ts, uint64_t stack)
+{
+	REC(CW_PROBE_ENTRY, probe_entry, ts);
+
+	r.pid = PID;
+	r.tid = PID;
+	r.probe_id = 1;
+	r.sp = SP - ts;
+	r.stack = stack;
+	stream_put(s, &r.h);
+}
+
+/* The stack that the call at ts has. */
+static const char *stack_at(struct stream *s, uint64_t ts)
+{
+	char sql[100];
+
+	snprintf(sql, sizeof(sql), "SELECT stack_id FROM slice WHERE ts = %llu",
+		 (unsigned long long)ts);
+	return stack(s, strtoull(ask(s, sql) ?: "0", NULL, 10));
+}
+
+/*
+ * A library is loaded where another was: what the recorder takes for one stack are two, of calls,
+ * sleeps and wakers, and one again when the first comes back.
+ */
+static void test_code_replaced(void **state)
+{
+	static const uint64_t frames[] = {0x600010, 0x400020};
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, NULL, "x86_64");
+	put_probe(&s, 1, "f", false);
+	put_module(&s, 1, "a");
+	put_module(&s, 2, "b");
+	put_module(&s, 3, "leaf");
+	put_map(&s, 10, 0x400000, 0x500000, 0, 1);
+	put_map(&s, 11, 0x600000, 0x700000, 0, 3);
+	put_stack(&s, 100, 10, 0, 0, 2, frames);
+	put_call_from(&s, 101, 10);
+	put_map(&s, 150, 0x800000, 0x900000, 0, 2); /* elsewhere */
+	put_call_from(&s, 151, 10);
+	put_map(&s, 200, 0x400000, 0x480000, 0x1000, 2);
+	put_call_from(&s, 201, 10);
+	put_call_from(&s, 202, 10);
+	put_map(&s, 250, 0x800000, 0x900000, 0, 1); /* replaces, but nothing of the stack */
+	put_call_from(&s, 251, 10);
+	put_map(&s, 300, 0x400000, 0x500000, 0, 1);
+	put_call_from(&s, 301, 10);
+	put_map(&s, 400, 0x400000, 0x480000, 0x1000, 2);
+	put_call_from(&s, 401, 10);
+	stream_end(&s);
+	for (uint64_t ts = 101; ts <= 401; ts += 50)
+		if (ts != 351)
+			assert_string_equal(stack_at(&s, ts), ts == 201 || ts == 251 || ts == 401
+								      ? "leaf+10, b+1020 r"
+								      : "leaf+10, a+20 r");
+	expect_int(&s, "SELECT count(DISTINCT stack_id) FROM slice", 2);
+	expect_int(&s, "SELECT count(*) FROM stack", 2);
+	expect_int(&s,
+		   "SELECT count(*) FROM stack s WHERE frame_count <> (SELECT count(*) FROM "
+		   "stack_frame f WHERE f.stack_id = s.stack_id)",
+		   0);
+	stream_close(&s);
+}
+
+/* The same while the stack waits for a mapping: later is the code that was there at the time. */
+static void test_code_replaced_early(void **state)
+{
+	static const uint64_t frames[] = {0x600010, 0x400020, 0x800030};
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, NULL, "x86_64");
+	put_probe(&s, 1, "f", false);
+	put_module(&s, 1, "/lib/a");
+	put_module(&s, 2, "/lib/b");
+	put_module(&s, 3, "/lib/leaf");
+	put_map(&s, 10, 0x400000, 0x500000, 0, 1);
+	put_map(&s, 11, 0x600000, 0x700000, 0, 3);
+	put_stack(&s, 100, 10, 0, 0, 3, frames);
+	put_call_from(&s, 101, 10);
+	put_map(&s, 200, 0x400000, 0x500000, 0x1000, 2);
+	put_call_from(&s, 201, 10);
+	put_call_from(&s, 202, 10);
+	put_map(&s, 250, 0x400000, 0x500000, 0, 1);
+	put_call_from(&s, 251, 10);
+	put_map(&s, 260, 0x400000, 0x500000, 0x1000, 2);
+	put_call_from(&s, 261, 10);
+	put_map(&s, 300, 0x800000, 0x900000, 0, 3);
+	stream_end(&s);
+	assert_string_equal(stack_at(&s, 101), "leaf+10, a+20 r, leaf+30 r");
+	assert_string_equal(stack_at(&s, 201), "leaf+10, b+1020 r, leaf+30 r");
+	assert_string_equal(stack_at(&s, 202), "leaf+10, b+1020 r, leaf+30 r");
+	assert_string_equal(stack_at(&s, 251), "leaf+10, a+20 r, leaf+30 r");
+	assert_string_equal(stack_at(&s, 261), "leaf+10, b+1020 r, leaf+30 r");
+	expect_int(&s, "SELECT count(*) FROM stack", 2);
+	stream_close(&s);
+}
+
+static void put_sleep_from(struct stream *s, uint64_t ts, uint64_t stack)
+{
+	REC(CW_SCHED_BLOCK, sched_block, ts);
+
+	r.prev_pid = PID;
+	r.prev_tid = PID;
+	r.prev_state = ASLEEP;
+	r.flags = CW_SWITCH_PREV_TRACED;
+	r.syscall = 202;
+	r.ustack = stack;
+	stream_put(s, &r.h);
+}
+
+static void put_waking_from(struct stream *s, uint64_t ts, uint64_t stack)
+{
+	REC(CW_SCHED_WAKING, sched_waking, ts);
+
+	r.pid = PID;
+	r.tid = PID + 1;
+	r.wakee_pid = PID;
+	r.wakee_tid = PID;
+	r.syscall = -1;
+	r.ustack = stack;
+	stream_put(s, &r.h);
+}
+
+/* Threads that sleep and wake others have stacks, too. */
+static void test_code_replaced_in_waits(void **state)
+{
+	static const uint64_t frames[] = {0x400020};
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, NULL, "x86_64");
+	put_module(&s, 1, "/lib/a");
+	put_module(&s, 2, "/lib/b");
+	put_map(&s, 10, 0x400000, 0x500000, 0, 1);
+	put_thread(&s, 20, PID, 1, "one");
+	put_thread(&s, 21, PID + 1, 1, "two");
+	put_stack(&s, 100, 10, 0, 0, 1, frames);
+	for (uint64_t ts = 1000; ts < 3000; ts += 1000) {
+		put_sleep_from(&s, ts, 10);
+		put_waking_from(&s, ts + 100, 10);
+		put_switch(&s, ts + 200, 0, PID, 0, 0);
+		put_map(&s, ts + 300, 0x400000, 0x500000, 0x1000, 2);
+	}
+	stream_end(&s);
+	expect_text(
+		&s,
+		"SELECT group_concat(m.name, ' ') FROM (SELECT * FROM sleep ORDER BY sleep_id) o"
+		" JOIN stack_frame f ON f.stack_id = o.user_stack_id JOIN frame USING(frame_id)"
+		" JOIN module m USING(module_id)",
+		"a b");
+	expect_text(
+		&s,
+		"SELECT group_concat(m.name, ' ') FROM (SELECT * FROM waker ORDER BY waker_id) o"
+		" JOIN stack_frame f USING(stack_id) JOIN frame USING(frame_id)"
+		" JOIN module m USING(module_id)",
+		"a b");
+	stream_close(&s);
+}
+
 /* Reports of mappings that were lost put stacks into doubt: those of the time, and those without.
  */
 static void test_mappings_lost(void **state)
@@ -526,6 +689,9 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_code_replaced),
+		cmocka_unit_test(test_code_replaced_early),
+		cmocka_unit_test(test_code_replaced_in_waits),
 		cmocka_unit_test(test_mappings_lost),
 		cmocka_unit_test(test_payloads),
 		cmocka_unit_test(test_payload_again),
