@@ -249,8 +249,8 @@ static bool read_headers(struct image *im, Elf *elf)
 {
 	Elf64_Ehdr *ehdr = elf64_getehdr(elf);
 	Elf64_Phdr *phdrs = elf64_getphdr(elf);
+	size_t i, segments;
 	struct stat st;
-	size_t i;
 
 	if (fstat(im->fd, &st))
 		return false;
@@ -260,15 +260,18 @@ static bool read_headers(struct image *im, Elf *elf)
 	if ((uint64_t)ehdr->e_phnum * ehdr->e_shnum > MAX_PAIRS)
 		return false;
 	im->ehdr = *ehdr;
-	if (!phdrs)
-		im->ehdr.e_phnum = 0;
+	/* As many as libelf has: the number in the header may be more, or stand for another. */
+	if (!phdrs || elf_getphdrnum(elf, &segments))
+		segments = 0;
+	if (segments < im->ehdr.e_phnum)
+		im->ehdr.e_phnum = (Elf64_Half)segments;
 	im->phdrs = calloc(im->ehdr.e_phnum + 1u, sizeof(*im->phdrs));
 	im->shdrs = calloc(im->ehdr.e_shnum, sizeof(*im->shdrs));
 	im->kept = calloc(im->ehdr.e_shnum, sizeof(*im->kept));
 	im->parts = calloc(im->ehdr.e_shnum + 3u, sizeof(*im->parts));
 	if (!im->phdrs || !im->shdrs || !im->kept || !im->parts)
 		return false;
-	if (phdrs)
+	if (im->ehdr.e_phnum)
 		memcpy(im->phdrs, phdrs, im->ehdr.e_phnum * sizeof(*phdrs));
 	for (i = 0; i < im->ehdr.e_shnum; i++) {
 		Elf64_Shdr *s = elf64_getshdr(elf_getscn(elf, i));
