@@ -210,7 +210,8 @@ struct cw_drain *cw_drain_new(const struct cw_drain_setup *s, char *err)
 		watch_fd(d, s->segments->out.fd, ON_OUTPUT, 0);
 	watch_fd(d, s->user_fd, ON_USER, EPOLLIN);
 	if (s->flight_when) {
-		d->slow = cw_slowcalls_new(s->points, s->flight_when, s->flight_limit_ns);
+		d->slow = cw_slowcalls_new(s->points, s->flight_when, s->flight_module,
+					   s->flight_limit_ns);
 		if (!d->slow) {
 			cw_drain_free(d);
 			return NULL;

@@ -23,9 +23,10 @@ struct cw_drain_setup {
 	uint64_t max_events;  /* 0: no limit */
 	uint64_t duration_ns; /* 0: no limit */
 	int signal_fd;
-	int user_fd;              /* readable when what --flight keeps is wanted; -1: nobody asks */
-	const char *flight_when;  /* function whose slow calls want it; NULL: none */
-	uint64_t flight_limit_ns; /* what is slow */
+	int user_fd;             /* readable when what --flight keeps is wanted; -1: nobody asks */
+	const char *flight_when; /* function whose slow calls want it; NULL: none */
+	const char *flight_module; /* where that is; NULL: anywhere */
+	uint64_t flight_limit_ns;  /* what is slow */
 	void (*say)(const char *text);
 	void (*warn)(const char *text);
 };

@@ -176,6 +176,7 @@ static int step_run(struct recording *r)
 		.signal_fd = r->signal_fd,
 		.user_fd = r->user_fd,
 		.flight_when = r->opt.flight_when,
+		.flight_module = r->opt.flight_module,
 		.flight_limit_ns = r->opt.flight_limit_ns,
 		.say = say,
 		.warn = warn,

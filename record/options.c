@@ -154,17 +154,30 @@ static void set_flight_when(const struct argp_state *st, struct cw_options *o, c
 	o->flight_limit_ns = comma ? cw_value_scaled(st, "--flight-when", comma + 1, 1e6) : 0;
 }
 
+/* Is it this function's name, with its module or without? */
+static bool is_flight_when(struct cw_options *o, const struct cw_plan_func *f)
+{
+	size_t n = f->name && f->module ? strlen(f->module) : 0;
+
+	if (f->name && !strcmp(f->name, o->flight_when))
+		return true;
+	if (!n || strncmp(o->flight_when, f->module, n) != 0 || o->flight_when[n] != ':' ||
+	    strcmp(o->flight_when + n + 1, f->name) != 0)
+		return false;
+	o->flight_module = strdup(f->module);
+	memmove(o->flight_when, o->flight_when + n + 1, strlen(f->name) + 1);
+	return true;
+}
+
 /* Its calls must be recorded. */
-static void check_flight_when(struct argp_state *st, const struct cw_options *o)
+static void check_flight_when(struct argp_state *st, struct cw_options *o)
 {
 	const struct cw_plan *p = o->plan;
 	bool known = false;
 
-	if (!o->flight_when)
-		return;
-	for (size_t i = 0; i < p->nfuncs; i++)
-		known |= p->funcs[i].name && !strcmp(p->funcs[i].name, o->flight_when);
-	if (!known)
+	for (size_t i = 0; o->flight_when && i < p->nfuncs && !known; i++)
+		known = is_flight_when(o, &p->funcs[i]);
+	if (o->flight_when && !known)
 		argp_error(st,
 			   "--flight-when: '%s' is none of the functions to record: name it after "
 			   "the options, too",
@@ -542,5 +555,6 @@ void cw_options_free(struct cw_options *o)
 	free(o->pids);
 	free(o->exec_argv);
 	free(o->flight_when);
+	free(o->flight_module);
 	memset(o, 0, sizeof(*o));
 }

@@ -34,6 +34,7 @@ struct cw_options {
 	uint64_t flight_ns;  /* keep this much of the end in memory; 0: write all */
 	char *flight_when; /* name of a function whose slow calls have it written, malloc'ed; NULL:
 			      none */
+	char *flight_module;      /* where that is, malloc'ed; NULL: anywhere */
 	uint64_t flight_limit_ns; /* what is slow */
 	uint64_t max_rate;        /* hits a second from which on a probe is detached; 0: never */
 	uint32_t segments;    /* files to go on in, each of max_bytes; 0: one file, output itself */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "mapped.h"
 #include "slowcalls.h"
 
 #define PLACES 8192u
@@ -21,13 +22,13 @@ struct open_call {
 
 struct cw_slowcalls {
 	const struct cw_points *points;
-	const char *function;
+	const char *function, *module;
 	uint64_t limit;
 	struct open_call open[PLACES];
 };
 
 struct cw_slowcalls *cw_slowcalls_new(const struct cw_points *points, const char *function,
-				      uint64_t limit_ns)
+				      const char *module, uint64_t limit_ns)
 {
 	struct cw_slowcalls *s = calloc(1, sizeof(*s));
 
@@ -35,6 +36,7 @@ struct cw_slowcalls *cw_slowcalls_new(const struct cw_points *points, const char
 		return NULL;
 	s->points = points;
 	s->function = function;
+	s->module = module;
 	s->limit = limit_ns;
 	return s;
 }
@@ -46,7 +48,10 @@ void cw_slowcalls_free(struct cw_slowcalls *s)
 
 static bool is_function(const struct cw_slowcalls *s, uint32_t probe)
 {
-	return probe < s->points->n && !strcmp(s->points->at[probe].name, s->function);
+	const struct cw_point *p = probe < s->points->n ? &s->points->at[probe] : NULL;
+
+	return p && !strcmp(p->name, s->function) &&
+	       (!s->module || cw_mapped_is(p->file->path, s->module));
 }
 
 static struct open_call *place(struct cw_slowcalls *s, uint32_t tid, uint64_t sp)

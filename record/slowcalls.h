@@ -10,9 +10,12 @@
 
 struct cw_slowcalls;
 
-/* Calls of the points named function that take limit_ns or longer. NULL without memory. */
+/*
+ * Calls of the points named function, in files of this module (NULL: any), that take limit_ns or
+ * longer. NULL without memory.
+ */
 struct cw_slowcalls *cw_slowcalls_new(const struct cw_points *points, const char *function,
-				      uint64_t limit_ns);
+				      const char *module, uint64_t limit_ns);
 void cw_slowcalls_free(struct cw_slowcalls *s);
 
 /* An entry was recorded. */

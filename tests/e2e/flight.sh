@@ -56,19 +56,20 @@ at_most "seconds before that" "$(query pool "SELECT ($asked - min(start_ts)) / 1
 note "$n files for 2 s"
 
 # A slow call has it written, once a span; a limit that is not reached never.
-for limit in 150 900; do
-	rm -f "$tmp/go" "$tmp/lock.out"
+for when in "150 function_to_trace" "150 trace_lock_test:function_to_trace" "900 function_to_trace"; do
+	limit=${when% *} function=${when#* }
+	rm -f "$tmp/go" "$tmp/lock.out" "$tmp"/slow*.cwc
 	"$workloads/trace_lock_test" --count $((slow > 1 ? 24 : 8)) --start-file "$tmp/go" >"$tmp/lock.out" 2>&1 &
 	target=$!
 	pids+=("$target")
 	wait_for grep -q PID "$tmp/lock.out"
-	start_recorder "$tmp/slow.log" -p $target --flight 20 --flight-when function_to_trace,$limit \
-		-o "$tmp/slow$limit.cwc" function_to_trace
+	start_recorder "$tmp/slow.log" -p $target --flight 20 --flight-when "$function,$limit" \
+		-o "$tmp/slow$limit.cwc" "$function"
 	: >"$tmp/go"
 	wait $target
 	wait $recorder_pid
-	expect "limit $limit: exit status" $? 0
+	expect "$when: exit status" $? 0
 	forget $target $recorder_pid
-	expect "limit $limit: written because of a call" "$(grep -c 'wrote the last' "$tmp/slow.log")" $((limit < 200))
+	expect "$when: written because of a call" "$(grep -c 'wrote the last' "$tmp/slow.log")" $((limit < 200))
 done
 finish

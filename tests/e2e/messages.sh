@@ -98,6 +98,7 @@ says 2 'flight and --rotate do not go together' "$record" -p $target --flight 3 
 says 2 'flight-when needs --flight' "$record" -p $target --flight-when f,3 f
 says 2 'flight-when takes FUNCTION,MS' "$record" -p $target --flight 3 --flight-when f f
 says 2 "'g' is none of the functions" "$record" -p $target --flight 3 --flight-when g,3 f
+says 2 "'libm.so.6:f' is none of the functions" "$record" -p $target --flight 3 --flight-when libm.so.6:f,3 libc.so.6:f
 says 2 'stack takes' "$record" -p $target --stack some f
 says 2 'embed takes' "$record" -p $target --embed some f
 says 2 'embed-max takes' "$record" -p $target --embed-max 3 f
