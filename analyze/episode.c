@@ -5,7 +5,9 @@
  *   runnable at switch-out (state 0, preempted)   preempted until switch-in
  *   asleep, woken after the switch-out	           blocked until the waking, then run queue
  *   asleep, woken while it still ran              run queue: blocked time ends at the waking
- *   asleep, no waking and none can be lost        preempted: a pending signal kept it runnable
+ *   asleep, or a pending signal kept it runnable, as recorders did not tell before 2026-11:
+ *           no waking and none can be lost        preempted
+ *   asleep for sure, no waking                    unknown: nobody saw it
  *   asleep, no waking, one may be lost            unknown where it may be lost
  *   newly created, or first seen at its waking    run queue
  *
@@ -55,6 +57,10 @@ static uint64_t sleep_end(const struct cw_trace *t, struct cw_episode *e, uint64
 	if (cw_loss_within(t, e->out, until, CW_TYPE_BIT(CW_SCHED_WAKING), CW_ANY_CPU, &lo, &hi)) {
 		hide(h, lo, hi);
 		return hi;
+	}
+	if (e->asleep && !e->wakeup) {
+		hide(h, e->out, in);
+		return in;
 	}
 	return e->wakeup ? e->wakeup : UINT64_MAX;
 }

@@ -24,6 +24,8 @@ struct cw_episode {
 	uint64_t wakeup; /* 0 not seen */
 	int64_t state;
 	bool preempted;
+	bool asleep; /* state is that of a sleeping thread; else a signal may have kept it runnable
+		      */
 	uint32_t cpu;
 	struct cw_waker early; /* a waking while it still ran: the classic race */
 	struct cw_waker waker; /* the waking that ended the sleep */

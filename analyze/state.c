@@ -295,6 +295,7 @@ static void leaves(struct cw_trace *t, struct cw_task *task, const struct cw_sch
 	}
 	begin_episode(t, s, r->h.ts, state, r->h.cpu);
 	s->e.preempted = preempted;
+	s->e.asleep = r->flags & CW_SWITCH_PREV_ASLEEP;
 	if (!state) {
 		s->e.early.ts = 0;
 		wait_on(t, task, r->h.cpu, r->h.ts);

@@ -300,6 +300,11 @@ int cw_sched_switch(struct bpf_raw_tracepoint_args *ctx)
 		i.flags = CW_SWITCH_PREEMPTED;
 	else
 		i.state = cw_switch_state(ctx, i.prev);
+	/* With a signal for it, a thread does not sleep after all: its own state says so. */
+	if (i.state && !cw_task_state(i.prev))
+		i.state = 0;
+	if (i.state)
+		i.flags |= CW_SWITCH_PREV_ASLEEP;
 	if (n) {
 		i.flags |= CW_SWITCH_NEXT_TRACED;
 		cw_runq_set(n, 0);

@@ -248,7 +248,7 @@ struct cw_rec {
 	F(R, u32, next_pid, "process that gets the CPU; 0 idle") \
 	F(R, u32, next_tid, "thread that gets the CPU; 0 idle") \
 	F(R, u32, prev_state, "task state bits of prev; 0 still runnable, 1 interruptible, 2 uninterruptible") \
-	F(R, u32, flags, "1 preempted, 2 prev traced, 4 next traced")
+	F(R, u32, flags, "1 preempted, 2 prev traced, 4 next traced, 8 prev sleeps: no signal kept it runnable")
 
 #define CW_FIELDS_SCHED_BLOCK(R, F, A, S, B, V) \
 	CW_FIELDS_SCHED_SWITCH(R, F, A, S, B, V) \
@@ -384,7 +384,8 @@ enum cw_probe_flags {
 enum cw_switch_flags {
 	CW_SWITCH_PREEMPTED = 1,
 	CW_SWITCH_PREV_TRACED = 2,
-	CW_SWITCH_NEXT_TRACED = 4
+	CW_SWITCH_NEXT_TRACED = 4,
+	CW_SWITCH_PREV_ASLEEP = 8 /* no signal kept it runnable; set by recorders since 2026-11 */
 };
 enum cw_waking_flags { CW_WAKING_IRQ = 1, CW_WAKING_WAKER_TRACED = 2 };
 enum cw_map_flags { CW_MAP_PROC = 1, CW_MAP_MMAP2 = 2, CW_MAP_MOVED = 4 };

@@ -153,5 +153,42 @@ else
 	fail "mounts: status $?, $(cat "$tmp/mounts.log")"
 fi
 
+# Sleeps that signals end, and some that signals keep from beginning: the thread stays runnable then. A sleep whose
+# end was not seen is no wait for the CPU.
+cat >"$tmp/signals.c" <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int stop;
+static pthread_t sleeper;
+static void ignore(int sig) { (void)sig; }
+__attribute__((noipa)) int nap(void) { struct timespec t = {0, 300000}; return nanosleep(&t, NULL); }
+static void *disturb(void *arg) { while (!stop) { pthread_kill(sleeper, SIGUSR1); usleep(50); } return arg; }
+int main(void)
+{
+	struct sigaction sa = {.sa_handler = ignore};
+	pthread_t thread;
+	sigaction(SIGUSR1, &sa, NULL);
+	sleeper = pthread_self();
+	pthread_create(&thread, NULL, disturb, NULL);
+	for (int i = 0; i < 3000; i++)
+		nap();
+	stop = 1;
+	return pthread_join(thread, NULL);
+}
+END
+if command -v "${CC:-gcc}" >/dev/null; then
+	"${CC:-gcc}" -D_GNU_SOURCE -O1 -o "$tmp/signals" "$tmp/signals.c" -lpthread || fail "cannot compile signals.c"
+	"$record" -q -o "$tmp/signals.cwc" --attribution --exec "$tmp/signals" nap >"$tmp/signals.log" 2>&1 || fail "signals: $(cat "$tmp/signals.log")"
+	import signals
+	expect 'sleeps that are called waits for the CPU from their beginning on' "$(sqlite3 "$tmp/signals.db" "SELECT count(*) FROM episode
+		WHERE state > 0 AND state & 3 AND NOT preempted AND preempted_ns > 0")" 0
+	at_least 'sleeps that ended as they do' "$(sqlite3 "$tmp/signals.db" "SELECT count(*) FROM episode WHERE state > 0 AND state & 3
+		AND waker_id IS NOT NULL AND unknown_ns = 0 AND blocked_ns > 0")" 3000
+	at_most 'sleeps of which not all is known, and nothing was lost' "$(sqlite3 "$tmp/signals.db" "SELECT count(*) - 2 * (SELECT coalesce(sum(count), 0) FROM loss)
+		FROM episode WHERE unknown_ns > 0")" 30
+fi
+
 note "$(db "SELECT count(*) FROM blocked_reason") blocked intervals named"
 finish

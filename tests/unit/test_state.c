@@ -178,7 +178,7 @@ static void test_preempted(void **state)
 	stream_close(&s);
 }
 
-/* Asleep, but a pending signal kept it runnable: no waking, and none can have been lost. */
+/* Asleep, or a pending signal kept it runnable: no waking, and none can have been lost. */
 static void test_signal_pending(void **state)
 {
 	struct stream s;
@@ -189,6 +189,41 @@ static void test_signal_pending(void **state)
 	put_switch(&s, 600, B, A, RUNNABLE, 0);
 	end_call(&s);
 	assert_string_equal(call(&s, 1), "500 0 0 400 0");
+	stream_close(&s);
+}
+
+static void put_sleep(struct stream *s, uint64_t ts, uint32_t flags)
+{
+	REC(CW_SCHED_BLOCK, sched_block, ts);
+
+	r.prev_pid = r.next_pid = PID;
+	r.prev_tid = A;
+	r.next_tid = B;
+	r.prev_state = ASLEEP;
+	r.flags = CW_SWITCH_PREV_TRACED | CW_SWITCH_NEXT_TRACED | flags;
+	r.syscall = 230;
+	stream_put(s, &r.h);
+}
+
+/* Asleep for sure, and nobody saw its waking: when that was is not known. */
+static void test_unseen_waking(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	begin_call(&s);
+	put_sleep(&s, 200, CW_SWITCH_PREV_ASLEEP);
+	put_switch(&s, 600, B, A, RUNNABLE, 0);
+	end_call(&s);
+	assert_string_equal(call(&s, 1), "500 0 0 0 400");
+	stream_close(&s);
+	/* With one that was seen it is as without that word. */
+	begin_call(&s);
+	put_sleep(&s, 200, CW_SWITCH_PREV_ASLEEP);
+	put_waking(&s, 500, B, A);
+	put_switch(&s, 600, B, A, RUNNABLE, 0);
+	end_call(&s);
+	assert_string_equal(call(&s, 1), "500 300 100 0 0");
 	stream_close(&s);
 }
 
@@ -515,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_two_wakings),
 		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_signal_pending),
+		cmocka_unit_test(test_unseen_waking),
 		cmocka_unit_test(test_lost_waking),
 		cmocka_unit_test(test_hidden_pair),
 		cmocka_unit_test(test_hidden_while_running),
