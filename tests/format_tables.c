@@ -210,7 +210,9 @@ int main(int argc, char **argv)
 	if (out)
 		fclose(out);
 	if (!status && check && strcmp(old, new)) {
-		fprintf(stderr, "format_tables: %s is out of date: run make format-doc\n",
+		fprintf(stderr,
+			"format_tables: %s is out of date: write into it what this prints without "
+			"--check\n",
 			argv[argc - 2]);
 		status = 1;
 	} else if (!status && !check) {
