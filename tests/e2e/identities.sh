@@ -257,6 +257,7 @@ __attribute__((noipa)) void leaf(void) { usleep(1000); __asm__ volatile(""); }
 int main(int argc, char **argv)
 {
 	(void)argc;
+	usleep(500000); /* the recorder is busy with what the program begins with */
 	for (int i = 0; i < 20; i++) {
 		void *library = dlopen(argv[1 + (i & 1)], RTLD_NOW);
 		void *plug = library ? dlsym(library, i & 1 ? "plug_two" : "plug_one") : NULL;
