@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -98,15 +99,57 @@ static void map_file_path(const struct cw_mapped_file *f, char path[96])
 		 (unsigned long long)f->end);
 }
 
+/* The name in a path, without " (deleted)"; sets its length. */
+static const char *name_in(const char *path, size_t *len)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t cut = sizeof(deleted) - 1;
+
+	*len = strlen(name);
+	if (*len > cut && !strcmp(name + *len - cut, deleted))
+		*len -= cut;
+	return name;
+}
+
+/*
+ * By the time that a mapping is looked at, another file may be mapped there: one with another inode
+ * and another name. Where file systems lie on others, the inode alone may be another for the same.
+ */
+static bool is_still_mapped(int fd, const char *link, const struct cw_mapped_file *f)
+{
+	size_t len, wanted_len;
+	const char *name, *wanted;
+	char path[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (f->build_id_size || !f->ino || (!fstat(fd, &st) && st.st_ino == f->ino))
+		return true;
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	name = name_in(path, &len);
+	wanted = name_in(f->path, &wanted_len);
+	return len == wanted_len && !memcmp(name, wanted, len);
+}
+
 /* The kernel's own link to the mapped file: right even when it was deleted. Wants privileges. */
 static int open_map_file(const struct cw_mapped_file *f)
 {
 	char path[96];
+	int fd;
 
 	if (!f->pid || !f->end)
 		return -ENOENT;
 	map_file_path(f, path);
-	return checked(open(path, OPEN_FLAGS), f, false);
+	fd = checked(open(path, OPEN_FLAGS), f, false);
+	if (fd >= 0 && !is_still_mapped(fd, path, f)) {
+		close(fd);
+		fd = -ENOENT;
+	}
+	return fd;
 }
 
 uint64_t cw_modopen_mtime(const struct cw_mapped_file *f)

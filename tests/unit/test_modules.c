@@ -13,8 +13,11 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "../../record/modopen.h"
 #include "../../record/modules.h"
 #include "../../record/resolve.h"
 #include "recorded_fixture.h"
@@ -356,6 +359,55 @@ static void test_fork(void **state)
 	assert_true(count(CW_BLOB, 0) > 0);
 }
 
+/* The inode of what is opened for a mapping of this process that was of lib, as its report says. */
+static uint64_t inode_opened(const char *mapped, const char *lib)
+{
+	struct cw_mapped_file f = {.path = in_dir(lib), .pid = (uint32_t)getpid()};
+	struct cw_modopen *o = cw_modopen_new();
+	char line[1024], perms[8], path[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	struct stat st;
+	int fd;
+
+	assert_int_equal(stat(in_dir(lib), &st), 0);
+	f.ino = st.st_ino;
+	f.dev_major = major(st.st_dev);
+	f.dev_minor = minor(st.st_dev);
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long start, end;
+
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %511s", &start, &end, perms, path) == 4 &&
+		    perms[2] == 'x' && !strcmp(path, mapped)) {
+			f.start = start;
+			f.end = end;
+		}
+	}
+	fclose(maps);
+	assert_true(f.end > 0);
+	fd = cw_modopen_file(o, &f);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	cw_modopen_free(o);
+	return st.st_ino;
+}
+
+/* When a report is looked at, another library may be mapped at its addresses. */
+static void test_mapped_meanwhile(void **state)
+{
+	char mapped[512];
+	struct stat st;
+
+	(void)state;
+	snprintf(mapped, sizeof(mapped), "%s", in_dir("here.so"));
+	assert_non_null(dlopen(mapped, RTLD_NOW));
+	assert_int_equal(stat(mapped, &st), 0);
+	assert_int_equal(inode_opened(mapped, "here.so"), st.st_ino);
+	assert_int_equal(stat(in_dir("there.so"), &st), 0);
+	assert_int_equal(inode_opened(mapped, "there.so"), st.st_ino);
+}
+
 static void test_add_fd(void **state)
 {
 	struct cw_modules *m;
@@ -484,17 +536,24 @@ static int setup(void **state)
 		     " && gcc -O3 -fPIC -shared -DX -o early.so a.c"
 		     " && gcc -Os -fPIC -shared -Wl,-z,separate-code -o moved.so a.c"
 		     " && gcc -Og -fPIC -shared -Wl,-z,separate-code -o covered.so a.c"
-		     " && cp moved.so moved2.so && cp covered.so covered2.so");
+		     " && cp noid.so here.so && cp other.so there.so && cp moved.so moved2.so && "
+		     "cp covered.so covered2.so");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_snapshot),    cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_late),        cmocka_unit_test(test_deleted),
-		cmocka_unit_test(test_unwatched),   cmocka_unit_test(test_add_fd),
-		cmocka_unit_test(test_early_stack), cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_moved_over),  cmocka_unit_test(test_file_moved_over),
+		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_unwatched),
+		cmocka_unit_test(test_mapped_meanwhile),
+		cmocka_unit_test(test_add_fd),
+		cmocka_unit_test(test_early_stack),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_moved_over),
+		cmocka_unit_test(test_file_moved_over),
 	};
 
 	return cmocka_run_group_tests(tests, setup, recorded_teardown);
