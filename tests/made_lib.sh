@@ -3,6 +3,7 @@
 # shellcheck disable=SC2154 # variables of lib.sh
 # What the tests of code that no file held at first share. Sourced with the arguments of a test: BUILD and an
 # empty folder.
+# shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need_tracing
 [ "$(uname -m)" = x86_64 ] || skip "has machine code of x86-64"
