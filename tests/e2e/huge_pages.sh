@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Code in memory that is huge pages, which only the administrator gives out: text that was moved there has the
 # names of its file, and what was made at run time those of its perf map.
+# shellcheck disable=SC2154 # variables of lib.sh
 . "$(dirname "$0")/../made_lib.sh"
 pages=/sys/kernel/mm/hugepages/hugepages-2048kB
 [ -w "$pages/nr_hugepages" ] || skip "needs huge pages of 2 MiB"

@@ -3,6 +3,7 @@
 # Text that was moved from the pages of its file to other memory has the names of its file, and other code
 # that lies there has not.
 # PARALLEL: files and names are compared.
+# shellcheck disable=SC2154 # variables of lib.sh
 . "$(dirname "$0")/../made_lib.sh"
 cc=${CC:-gcc}
 command -v "$cc" >/dev/null || skip "needs a C compiler"

@@ -3,6 +3,7 @@
 # Code that no file holds is labelled for what it is: the vdso, anonymous memory, code made at run time
 # with and without a perf map, memory files.
 # PARALLEL: files and names are compared.
+# shellcheck disable=SC2154 # variables of lib.sh
 . "$(dirname "$0")/../made_lib.sh"
 cc=${CC:-gcc}
 command -v "$cc" >/dev/null || skip "needs a C compiler"
