@@ -32,8 +32,8 @@ struct piece {
 	GElf_Shdr *header;
 	const uint8_t *from;
 	uint8_t *to;
-	uint64_t from_size, size;
-	uint32_t how; /* ELFCOMPRESS_*, 0 as it is */
+	uint64_t from_size, size, at; /* at: in the image */
+	uint32_t how;                 /* ELFCOMPRESS_*, 0 as it is */
 };
 
 enum state { NEW, NOTHING, WORKING, DONE, FAILED };
@@ -150,6 +150,7 @@ static uint64_t lay_out(struct cw_plain_debug *p, Elf *elf, size_t names)
 			continue;
 		}
 		piece->header = sh;
+		piece->at = at;
 		sh->sh_offset = at;
 		sh->sh_size = piece->size;
 		at = round_up(at + piece->size);
@@ -182,7 +183,7 @@ static bool get_room(struct cw_plain_debug *p)
 	}
 	madvise(p->image, p->size, MADV_HUGEPAGE);
 	for (i = 0; i < p->count; i++)
-		p->pieces[i].to = p->image + p->pieces[i].header->sh_offset;
+		p->pieces[i].to = p->image + p->pieces[i].at;
 	qsort(p->pieces, p->count, sizeof(*p->pieces), by_size);
 	return true;
 }

@@ -271,7 +271,7 @@ static bool read_headers(struct image *im, Elf *elf)
 	im->parts = calloc(im->ehdr.e_shnum + 3u, sizeof(*im->parts));
 	if (!im->phdrs || !im->shdrs || !im->kept || !im->parts)
 		return false;
-	if (im->ehdr.e_phnum)
+	if (phdrs)
 		memcpy(im->phdrs, phdrs, im->ehdr.e_phnum * sizeof(*phdrs));
 	for (i = 0; i < im->ehdr.e_shnum; i++) {
 		Elf64_Shdr *s = elf64_getshdr(elf_getscn(elf, i));
