@@ -235,13 +235,14 @@ static void on_module(struct cw_trace *t, const struct cw_module *r)
 	write_module(t, r->module_id, m->path, r);
 }
 
-/* A file may have two numbers: by the build id that the kernel told, and by what could be read. */
+/* A file may have two numbers: by the build id that the kernel told, and by what could be read of
+ * it at one time and another. */
 static bool same_file(const struct cw_images *im, uint32_t a, uint32_t b)
 {
 	const struct module *x = module_find(im, a), *y = module_find(im, b);
 
 	return a == b ||
-	       (x && y && x->has_build_id != y->has_build_id && !strcmp(x->path, y->path));
+	       (x && y && !(x->has_build_id && y->has_build_id) && !strcmp(x->path, y->path));
 }
 
 /* Is other code mapped where new comes, as when a library is loaded where another was? */

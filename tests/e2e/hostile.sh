@@ -95,7 +95,7 @@ expect "chains, and those that really were" "$(query evil "SELECT count(*) FROM 
 	AND h.source_tid = x.source_tid AND h.target_tid = x.target_tid AND h.submit_ts <= x.submit_ns
 	AND x.submit_ns <= h.start_ts AND h.start_ts <= x.start_ns AND x.start_ns <= h.end_ts")" 60
 expect "threads with odd names" "$(query evil "SELECT count(DISTINCT name) FROM thread WHERE tid IN (SELECT target_tid FROM t.hop)")" 6
-expect "stacks through each broken file, a memfd and nameless memory" "$(query evil "SELECT count(DISTINCT m.module_id)
+expect "stacks through each broken file, a memfd and nameless memory" "$(query evil "SELECT count(DISTINCT m.path)
 	FROM call c JOIN stack_frame sf USING(stack_id) JOIN frame f USING(frame_id) JOIN module m USING(module_id)
 	WHERE c.function = (SELECT function FROM call GROUP BY 1 ORDER BY hex(CAST(function AS BLOB)) LIMIT 1 OFFSET 2) AND sf.depth = 1")" \
 	$((nfiles + 2))
