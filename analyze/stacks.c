@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Owns distinct stacks. A user address is resolved by what the process
- * has mapped at that moment; when nothing covers it, the mapping may still be on its way, as may be
- * what a module is unwound by: such stacks wait a little before they are written. Must not know
- * symbols.
+ * Owns when distinct stacks are resolved. A user address is what the process has mapped at that
+ * moment; when nothing covers it, the mapping may still be on its way, as may be what a module is
+ * unwound by: such stacks wait a little before they are written. Must not know symbols.
  */
 #include <stdlib.h>
 #include "capture.h"
@@ -11,6 +10,7 @@
 #include "identity.h"
 #include "images.h"
 #include "loss.h"
+#include "stack_parts.h"
 #include "stacks.h"
 #include "unwind_modules.h"
 
@@ -18,31 +18,24 @@
 #define PATIENCE_NS 20000000000ull /* else: a recorder on a busy machine is late with modules */
 #define MAX_WAITING (64u << 20)    /* bytes of stacks that wait */
 #define MAX_KEPT    (256u << 20)   /* bytes of what was saved of stacks that are written */
-#define MAX_SAVED   64u            /* stack_regs records whose stack did not come yet */
-
-/* A stack and what was saved of it; begin and end may be NULL. */
-struct parts {
-	struct cw_stack *rec;
-	struct cw_stack_regs *begin, *end;
-};
 
 struct seen {
 	struct cw_hnode by_id;
 	struct seen *next;
 	uint32_t epoch;
 	/* Of a user stack: it may be unwound again, where other code is at its addresses. */
-	uint32_t remaps;   /* of its process, when it was last compared with what is mapped */
-	uint64_t upid;     /* that process; 0: a kernel stack */
-	uint64_t now;      /* the stack that it is since then: itself, or another id */
-	struct parts kept; /* when it is written */
-	uint64_t places;   /* what its addresses were then */
-	uint64_t recorded; /* the same of those in its record, when that came */
-	bool dropped;      /* there was no room to keep what was saved of it */
+	uint32_t remaps; /* of its process, when it was last compared with what is mapped */
+	uint64_t upid;   /* that process; 0: a kernel stack */
+	uint64_t now;    /* the stack that it is since then: itself, or another id */
+	struct cw_stack_parts kept; /* when it is written */
+	uint64_t places;            /* what its addresses were then */
+	uint64_t recorded;          /* the same of those in its record, when that came */
+	bool dropped;               /* there was no room to keep what was saved of it */
 };
 
 /* A stack that waits for mappings or unwind information. */
 struct waiting {
-	struct parts parts;
+	struct cw_stack_parts parts;
 	struct cw_maps *maps; /* of the process at that moment: it may execute another program */
 	uint64_t upid, since;
 };
@@ -53,8 +46,7 @@ struct cw_stacks {
 	struct seen *all_stacks; /* to free them */
 	struct waiting *waiting;
 	size_t nwaiting, waiting_cap, waiting_bytes, kept_bytes;
-	struct cw_stack_regs *saved[MAX_SAVED]; /* the newest; the oldest makes room */
-	unsigned next_saved;
+	struct cw_saved_parts saved; /* of stacks that did not come yet */
 	struct cw_unwind_modules *modules;
 	uint64_t modules_known; /* when the waiting ones were last tried */
 	struct cw_unwound out;
@@ -143,51 +135,22 @@ static void write_kernel(struct cw_trace *t, const struct cw_stack *r)
 	write_stack(t, r, u, NULL, 0);
 }
 
-static void *copy_rec(const struct cw_rec *rec)
-{
-	void *copy = cw_grow(NULL, rec->size, 1);
-
-	memcpy(copy, rec, rec->size);
-	return copy;
-}
-
-static void free_parts(struct parts *s)
-{
-	free(s->rec);
-	free(s->begin);
-	free(s->end);
-}
-
-static size_t bytes_of(const struct parts *s)
-{
-	return s->rec->h.size + (s->begin ? s->begin->h.size : 0) + (s->end ? s->end->h.size : 0);
-}
-
-static struct parts copy_parts(const struct parts *s)
-{
-	return (struct parts){
-		copy_rec(&s->rec->h),
-		s->begin ? copy_rec(&s->begin->h) : NULL,
-		s->end ? copy_rec(&s->end->h) : NULL,
-	};
-}
-
 /* Keep a stack that is written. Most have little saved, if anything. */
-static void keep(struct cw_trace *t, const struct parts *s, uint64_t places)
+static void keep(struct cw_trace *t, const struct cw_stack_parts *s, uint64_t places)
 {
 	struct cw_stacks *st = t->stacks;
 	struct seen *seen = seen_of(t, s->rec->id);
-	struct parts some = *s;
+	struct cw_stack_parts some = *s;
 
 	if (!seen || seen->kept.rec)
 		return;
 	seen->places = places;
-	if (st->kept_bytes + bytes_of(s) > MAX_KEPT) {
+	if (st->kept_bytes + cw_stack_parts_size(s) > MAX_KEPT) {
 		seen->dropped = s->begin || s->end;
 		some.begin = some.end = NULL;
 	}
-	seen->kept = copy_parts(&some);
-	st->kept_bytes += bytes_of(&some);
+	seen->kept = cw_stack_parts_copy(&some);
+	st->kept_bytes += cw_stack_parts_size(&some);
 }
 
 static bool covered(const struct cw_unwind_process *p, const struct cw_unwound *u)
@@ -221,7 +184,7 @@ static bool write_user(struct cw_trace *t, const struct waiting *x, const struct
 		       bool patient)
 {
 	struct cw_stacks *st = t->stacks;
-	const struct parts *s = &x->parts;
+	const struct cw_stack_parts *s = &x->parts;
 	struct cw_unwind_process process = {st->modules, x->maps, later, patient};
 	struct cw_unwind_source source = cw_unwind_source_of(&process);
 	bool ready = cw_unwind_stack(&source, s->rec, s->begin, s->end, &st->out);
@@ -235,41 +198,14 @@ static bool write_user(struct cw_trace *t, const struct waiting *x, const struct
 	return true;
 }
 
-/* ---- what was saved -----------------------------------------------------------------------------
- */
-
-static void keep_saved(struct cw_trace *t, const struct cw_stack_regs *r)
-{
-	struct cw_stacks *st = t->stacks;
-	struct cw_stack_regs **at = &st->saved[st->next_saved++ % MAX_SAVED];
-
-	free(*at);
-	*at = copy_rec(&r->h);
-}
-
-/* Take the records that belong to a stack out of those kept. */
-static void take_saved(struct cw_stacks *st, uint64_t id, struct parts *s)
-{
-	for (unsigned i = 0; i < MAX_SAVED; i++) {
-		struct cw_stack_regs *r = st->saved[i], **to;
-
-		if (!r || r->id != id)
-			continue;
-		st->saved[i] = NULL;
-		to = r->frame ? &s->end : &s->begin;
-		free(*to);
-		*to = r;
-	}
-}
-
 /* ---- stacks -------------------------------------------------------------------------------------
  */
 
 static void free_seen(struct cw_stacks *st, struct seen *s)
 {
 	if (s->kept.rec)
-		st->kept_bytes -= bytes_of(&s->kept);
-	free_parts(&s->kept);
+		st->kept_bytes -= cw_stack_parts_size(&s->kept);
+	cw_stack_parts_free(&s->kept);
 	free(s);
 }
 
@@ -320,9 +256,9 @@ static void retry(struct cw_trace *t, uint64_t ts, bool others)
 			st->waiting[kept++] = x;
 			continue;
 		}
-		st->waiting_bytes -= bytes_of(&x.parts);
+		st->waiting_bytes -= cw_stack_parts_size(&x.parts);
 		cw_maps_free(x.maps);
-		free_parts(&x.parts);
+		cw_stack_parts_free(&x.parts);
 	}
 	st->nwaiting = kept;
 }
@@ -338,8 +274,8 @@ static void wait_for_more(struct cw_trace *t, const struct waiting *now)
 	x = &st->waiting[st->nwaiting++];
 	*x = *now;
 	cw_maps_inherit(x->maps);
-	x->parts.rec = copy_rec(&x->parts.rec->h);
-	st->waiting_bytes += bytes_of(&x->parts);
+	x->parts.rec = cw_stack_part_copy(&x->parts.rec->h);
+	st->waiting_bytes += cw_stack_parts_size(&x->parts);
 }
 
 static void on_stack(struct cw_trace *t, const struct cw_stack *r)
@@ -348,7 +284,7 @@ static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 	struct seen *s = first_seen(t, r->id);
 	struct cw_proc *p;
 
-	take_saved(t->stacks, r->id, &x.parts);
+	cw_saved_parts_take(&t->stacks->saved, r->id, &x.parts);
 	if (!s) {
 		free(x.parts.begin);
 		free(x.parts.end);
@@ -375,7 +311,8 @@ static void on_stack(struct cw_trace *t, const struct cw_stack *r)
 /* ---- other code at a stack's addresses ----------------------------------------------------------
  */
 
-static const struct parts *parts_of(const struct cw_stacks *st, const struct seen *s, uint64_t id)
+static const struct cw_stack_parts *parts_of(const struct cw_stacks *st, const struct seen *s,
+					     uint64_t id)
 {
 	if (s->kept.rec)
 		return &s->kept;
@@ -392,7 +329,7 @@ static uint64_t write_other(struct cw_trace *t, const struct seen *s, const stru
 	struct cw_unwound *u = &t->stacks->out;
 	uint64_t places = cw_unwind_process_places(process, u->pc, u->n);
 	uint64_t id = x->parts.rec->id, other = cw_hash(id, places) | 1;
-	struct parts parts;
+	struct cw_stack_parts parts;
 
 	if (places == s->places)
 		return id;
@@ -402,10 +339,10 @@ static uint64_t write_other(struct cw_trace *t, const struct seen *s, const stru
 		u->complete = false;
 		u->problem = "other code is there since it was unwound";
 	}
-	parts = copy_parts(&x->parts);
+	parts = cw_stack_parts_copy(&x->parts);
 	parts.rec->id = other;
 	write_stack(t, parts.rec, u, process, x->upid);
-	free_parts(&parts);
+	cw_stack_parts_free(&parts);
 	return other;
 }
 
@@ -430,7 +367,7 @@ static uint64_t wait_as_other(struct cw_trace *t, const struct seen *base, struc
 		return other;
 	s->upid = p->upid;
 	s->remaps = p->remaps;
-	x->parts = copy_parts(&x->parts);
+	x->parts = cw_stack_parts_copy(&x->parts);
 	rec = x->parts.rec;
 	rec->id = other;
 	rec->h.ts = ts;
@@ -445,7 +382,7 @@ static uint64_t unwind_again(struct cw_trace *t, const struct seen *s, uint64_t 
 	struct cw_stacks *st = t->stacks;
 	struct cw_unwind_process process = {st->modules, p->maps, NULL, true};
 	struct cw_unwind_source source = cw_unwind_source_of(&process);
-	const struct parts *parts = parts_of(st, s, id);
+	const struct cw_stack_parts *parts = parts_of(st, s, id);
 	struct waiting x = {.maps = p->maps, .upid = p->upid, .since = p->image_ts};
 
 	if (!parts)
@@ -501,7 +438,7 @@ static int event(struct cw_trace *t, const struct cw_rec *rec)
 			retry(t, 0, true);
 		break;
 	case CW_STACK_REGS:
-		keep_saved(t, (const void *)rec);
+		cw_saved_parts_add(&st->saved, (const void *)rec);
 		break;
 	case CW_STACK:
 		if (((const struct cw_stack *)rec)->id)
@@ -595,11 +532,10 @@ static void release(struct cw_trace *t)
 	}
 	for (size_t i = 0; i < st->nwaiting; i++) {
 		cw_maps_free(st->waiting[i].maps);
-		free_parts(&st->waiting[i].parts);
+		cw_stack_parts_free(&st->waiting[i].parts);
 	}
 	free(st->waiting);
-	for (unsigned i = 0; i < MAX_SAVED; i++)
-		free(st->saved[i]);
+	cw_saved_parts_free(&st->saved);
 	cw_unwind_modules_free(st->modules);
 	cw_htab_free(&st->stacks);
 	free(st);
