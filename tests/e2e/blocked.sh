@@ -182,6 +182,8 @@ if command -v "${CC:-gcc}" >/dev/null; then
 	"${CC:-gcc}" -D_GNU_SOURCE -O1 -o "$tmp/signals" "$tmp/signals.c" -lpthread || fail "cannot compile signals.c"
 	"$record" -q -o "$tmp/signals.cwc" --attribution --exec "$tmp/signals" nap >"$tmp/signals.log" 2>&1 || fail "signals: $(cat "$tmp/signals.log")"
 	import signals
+	expect 'sleeps that the recorder is not sure of' "$("$analyze" sql "$tmp/signals.cwc" --format csv "SELECT sum(NOT flags & 8), count(*) > 3000
+		FROM raw_sched_block" 2>/dev/null | tail -n 1 | tr -d '\r')" 0,1
 	expect 'sleeps that are called waits for the CPU from their beginning on' "$(sqlite3 "$tmp/signals.db" "SELECT count(*) FROM episode
 		WHERE state > 0 AND state & 3 AND NOT preempted AND preempted_ns > 0")" 0
 	at_least 'sleeps that ended as they do' "$(sqlite3 "$tmp/signals.db" "SELECT count(*) FROM episode WHERE state > 0 AND state & 3
