@@ -10,6 +10,7 @@
 #define CW_KINDS       64    /* record types counted: ids below this */
 #define CW_STACK_SLOTS 4     /* scratch per CPU; the last one belongs to the scheduler's programs */
 #define CW_GUARD_HITS  512   /* stacks taken before one judges whether frame pointers work */
+#define CW_GUARD_FIRST 16    /* of each process: these are not among them */
 #define CW_MAX_THREADS 32768 /* traced threads at a time */
 #define CW_MAX_PROCS   8192  /* traced processes at a time */
 
@@ -80,6 +81,13 @@ struct cw_rate {
 struct cw_guard {
 	__u32 taken;
 	__u32 fresh;
+};
+
+/* Whether a probe's stacks are garbage, and what tells: those beyond a process's first. */
+struct cw_verdict {
+	__u32 taken;
+	__u32 fresh;
+	__u32 no_fp; /* nonzero: only the address and the caller are kept */
 };
 
 /*

@@ -17,13 +17,20 @@ struct {
 	__type(value, struct cw_guard);
 } probe_guard SEC(".maps");
 
-/* Nonzero when the stacks of a probe turned out to be garbage. */
+/* While many of a probe's stacks are new: how many of them each process had, by cw_guard_key. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CW_MAX_PROCS);
+	__type(key, __u64);
+	__type(value, __u32);
+} probe_first SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u32);
-} probe_no_fp SEC(".maps");
+	__type(value, struct cw_verdict);
+} probe_verdict SEC(".maps");
 
 /* With a limit of hits a second: how often each probe was hit. */
 struct {
@@ -88,37 +95,67 @@ static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *t
 	return cw_thread_add(task, pid, tid);
 }
 
+static __always_inline __u64 cw_guard_key(__u64 seed, __u32 probe)
+{
+	return seed ^ (__u64)probe * 0x9e3779b97f4a7c15ull;
+}
+
+/* Is this one of the first stacks of a process, which are new whatever its frame pointers are? */
+static __always_inline bool cw_first_stacks(__u64 seed, __u32 probe)
+{
+	__u64 key = cw_guard_key(seed, probe);
+	__u32 *n = bpf_map_lookup_elem(&probe_first, &key), one = 1;
+
+	if (!n) {
+		bpf_map_update_elem(&probe_first, &key, &one, BPF_ANY);
+		return true;
+	}
+	if (*n >= CW_GUARD_FIRST)
+		return false;
+	(*n)++;
+	return true;
+}
+
 /*
  * Without frame pointers a walk yields garbage, and every hit another one: when more than a quarter
- * of the stacks are new after a while, only the address and the caller are kept.
+ * of the stacks are new after a while, only the address and the caller are kept. A count of each
+ * CPU's own is cheap, and calm nearly always; when it is not, those of all CPUs count together.
  */
-static __always_inline void cw_guard_probe(__u32 probe, bool fresh)
+static __always_inline void cw_guard_probe(struct cw_verdict *v, __u64 seed, __u32 probe,
+					   bool fresh)
 {
 	struct cw_guard *g = bpf_map_lookup_elem(&probe_guard, &probe);
-	__u32 yes = 1;
 
 	if (!g)
 		return;
 	g->taken++;
+	g->fresh += fresh;
+	if (g->fresh <= g->taken / 4 || cw_first_stacks(seed, probe))
+		return;
+	__sync_fetch_and_add(&v->taken, 1);
 	if (!fresh)
 		return;
-	g->fresh++;
-	if (g->taken >= CW_GUARD_HITS && g->fresh > g->taken / 4)
-		bpf_map_update_elem(&probe_no_fp, &probe, &yes, BPF_ANY);
+	__sync_fetch_and_add(&v->fresh, 1);
+	if (v->taken >= CW_GUARD_HITS && v->fresh > v->taken / 4)
+		v->no_fp = 1;
 }
 
 static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstate *t, __u64 cookie,
 					    __u64 caller, __u64 ts)
 {
-	__u32 probe = (__u16)cookie, *no_fp = bpf_map_lookup_elem(&probe_no_fp, &probe);
-	__u32 slot = cw_slot_get();
-	struct cw_slot *s = cw_slot_at(slot);
-	bool garbage = !cfg.stack_bytes && (cookie >> 16 & CW_COOKIE_NO_FP || (no_fp && *no_fp)),
-	     fresh;
+	__u32 probe = (__u16)cookie, slot;
+	struct cw_verdict *v = bpf_map_lookup_elem(&probe_verdict, &probe);
+	bool garbage, fresh;
+	struct cw_slot *s;
 	__u64 id;
 
+	if (!v)
+		return 0;
+	slot = cw_slot_get();
+	s = cw_slot_at(slot);
 	if (!s)
 		return 0;
+	garbage = !cfg.stack_bytes && (cookie >> 16 & CW_COOKIE_NO_FP || v->no_fp);
 	s->req = (struct cw_stack_req){
 		.ts = ts,
 		.seed = t->seed,
@@ -131,7 +168,7 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 	fresh = s->fresh;
 	__sync_fetch_and_add(&s->busy, -1);
 	if (!garbage && !cfg.stack_bytes)
-		cw_guard_probe(probe, fresh);
+		cw_guard_probe(v, t->seed, probe, fresh);
 	return id;
 }
 

@@ -118,7 +118,7 @@ static int configure(struct cw_probes *pr, const struct cw_options *o, const str
 	bpf_map__set_max_entries(pr->skel->maps.saves, pr->cpus * CW_STACK_SLOTS);
 	bpf_map__set_value_size(pr->skel->maps.saves, CW_SAVE_VALUE(c->save_bytes));
 	bpf_map__set_max_entries(pr->skel->maps.probe_guard, p->n ? p->n : 1);
-	bpf_map__set_max_entries(pr->skel->maps.probe_no_fp, p->n ? p->n : 1);
+	bpf_map__set_max_entries(pr->skel->maps.probe_verdict, p->n ? p->n : 1);
 	bpf_map__set_max_entries(pr->skel->maps.probe_rates, p->n ? p->n : 1);
 	if (pr->multi) {
 		bpf_program__set_expected_attach_type(pr->skel->progs.cw_func_entry,
