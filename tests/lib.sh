@@ -104,10 +104,11 @@ at_least() { # WHAT GOT LIMIT
 	fail "$1: got '$2', wanted at least $3"
 }
 
-# Waits up to 20 s for a command to succeed.
+# Waits for a command to succeed: a minute, though it takes a second where nothing is wrong, because others may have
+# the machine.
 wait_for() {
-	local i
-	for ((i = 0; i < 2000; i++)); do
+	local until=$((SECONDS + 60))
+	while [ $SECONDS -lt $until ]; do
 		"$@" 2>/dev/null && return
 		sleep 0.01
 	done
