@@ -163,6 +163,7 @@ split_words() {
 
 # Record a running workload by its PID, from before its start to its end.
 # record_pid NAME WORKLOAD [ITS OPTIONS] -- [RECORDER OPTIONS]; leaves NAME.cwc, NAME.truth, NAME.log
+# While it is recorded and has not begun, the command in $meanwhile is run.
 record_pid() {
 	local name=$1 program=$2 words rest pid status
 	split_words "${@:3}"
@@ -174,6 +175,7 @@ record_pid() {
 	pids+=("$target_pid")
 	wait_for grep -q PID "$tmp/$name.out"
 	start_recorder "$tmp/$name.log" -p $target_pid -o "$tmp/$name.cwc" "${rest[@]}"
+	${meanwhile:-:}
 	: >"$tmp/$name.go"
 	wait $target_pid
 	wait $recorder_pid

@@ -20,8 +20,8 @@ target=$(sed -n 's/^\$ callweave-record -p \([0-9]*\) .*/\1/p' "$tmp/out")
 kill -INT -- -$demo
 wait $demo
 forget $demo
-for _ in 1 2 3 4 5; do [ -d "/proc/$target" ] && sleep 0.2; done
-[ -d "/proc/$target" ] && fail "the workload goes on after Ctrl-C"
+target_ended() { [ ! -d "/proc/$target" ]; }
+wait_for target_ended || fail "the workload goes on after Ctrl-C"
 grep -q '^ended .*stopped by a signal' "$tmp/out" || fail "no end: $(tail -n 5 "$tmp/out")"
 grep -q '^async hop 1 submit_storage_task -> write_result ' "$tmp/out" || fail "no hops"
 grep -q ' queue snapshot 0' "$tmp/out" || fail "no queue snapshot"

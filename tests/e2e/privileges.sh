@@ -32,14 +32,10 @@ unshare -m bash -c 'mount --bind "$1" /proc/sys/kernel/perf_event_max_stack && "
 	fail "--check where stacks are not deep: $(cat "$tmp/check")"
 
 # While it records: the capabilities left, of all its threads.
-record_pid kept tagged --count 2000 -- "${pool_hops[@]}" write_result &
-for ((i = 0; i < 400; i++)); do
-	pid=$(pgrep -f "^$record.*kept.cwc" | head -n 1)
-	[ -n "$pid" ] && grep -q recording "$tmp/kept.log" 2>/dev/null &&
-		cat /proc/"$pid"/task/*/status >"$tmp/status" 2>/dev/null && break
-	sleep 0.01
-done
-wait
+look_at_threads() { # one that ends meanwhile has none
+	cat /proc/$recorder_pid/task/*/status >"$tmp/status" 2>/dev/null
+}
+meanwhile=look_at_threads record_pid kept tagged --count 2000 -- "${pool_hops[@]}" write_result
 allowed=$((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40))
 threads=0
 while read -r key value; do
