@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Owns libdw's frames: translates what it says about an address into rules, once. A file may be
- * hostile: the time spent on one module is limited, as one long program of instructions could be
- * gone through again for each address.
+ * hostile: what would take all memory is not run, and the time spent on one module is limited, as
+ * one long program of instructions could be gone through again for each address.
  */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cfi_check.h"
 #include "clock.h"
 #include "hash.h"
 #include "symbolize_elf.h"
@@ -24,7 +25,8 @@ struct cached {
 
 struct cw_cfi {
 	struct cw_elf *elf;
-	Dwarf_CFI *eh;    /* of .eh_frame; ours */
+	Dwarf_CFI *eh; /* of .eh_frame; ours */
+	struct cw_cfi_section eh_section;
 	Dwarf_CFI *debug; /* of .debug_frame; belongs to elf */
 	struct cw_htab rows;
 	struct cached *all;
@@ -45,12 +47,14 @@ struct cw_cfi *cw_cfi_new(struct cw_elf *elf)
 	GElf_Shdr sh;
 
 	c->elf = elf;
-	c->eh = dwarf_getcfi_elf(cw_elf_handle(elf));
+	if (cw_cfi_check_eh(&c->eh_section, cw_elf_handle(elf)))
+		c->eh = dwarf_getcfi_elf(cw_elf_handle(elf));
 	/* All of it is decompressed for that. */
 	if (cw_elf_find_section(elf, ".debug_frame", &sh) ||
 	    cw_elf_find_section(elf, ".zdebug_frame", &sh))
 		dwarf = cw_elf_dwarf(elf);
-	c->debug = dwarf ? dwarf_getcfi(dwarf) : NULL;
+	if (dwarf && cw_cfi_check_debug(dwarf_getelf(dwarf)))
+		c->debug = dwarf_getcfi(dwarf);
 	return c;
 }
 
@@ -154,7 +158,8 @@ static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc)
 	if (c->spent_ns > MAX_NS)
 		return NULL;
 	start = cw_clock_ns(CLOCK_MONOTONIC);
-	if (!c->eh || dwarf_cfi_addrframe(c->eh, pc, &frame))
+	if (!c->eh || !cw_cfi_check_at(&c->eh_section, pc) ||
+	    dwarf_cfi_addrframe(c->eh, pc, &frame))
 		frame = NULL;
 	if (!frame && c->debug && dwarf_cfi_addrframe(c->debug, pc, &frame))
 		frame = NULL;

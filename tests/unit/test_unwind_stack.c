@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: analyze/cfi_check.o */
 /* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o analyze/hash.o */
 /* LINK: analyze/symbolize_elf.o analyze/plain_debug.o analyze/symbolize_table.o */
 /* How a recorded stack is put together of frame pointers and rules, over made-up code. */
