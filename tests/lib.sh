@@ -116,6 +116,15 @@ wait_for() {
 	return 1
 }
 
+# A port that nobody listens on: none of those that the kernel gives out, and not another suite's.
+free_port() {
+	local port=$((20000 + $$ % 10000))
+	while (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+		port=$((port < 29999 ? port + 1 : 20000))
+	done
+	echo $port
+}
+
 recorder_ready() { # LOG PID: it says so, or it is gone
 	grep -qi 'recording' "$1" || ! kill -0 "$2"
 }

@@ -4,8 +4,8 @@
 # chains, though they share eight socket numbers.
 # PARALLEL: chains and counts are those of the program's own numbers, at any speed.
 . "$(dirname "$0")/../case_lib.sh"
-# Suites of several working copies may run at a time.
-export PORT=$((20000 + $$ % 10000))
+PORT=$(free_port)
+export PORT
 run_case memcached
 hops=(--async-hop dispatch_conn_new,1,conn_new,1 --async-hop event_set,2,event_handler,1)
 
