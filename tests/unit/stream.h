@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* LINK: analyze/cfi_check.o */
 /* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o */
 /* LINK: analyze/unwind_modules.o analyze/symbol_sources.o analyze/symbolize_elf.o */
 /* LINK: analyze/plain_debug.o analyze/frame_ids.o analyze/stack_parts.o */
