@@ -23,11 +23,13 @@ start_recorder "$tmp/pool.log" -p $target --flight 2 -o "$tmp/pool.cwc" "${pool_
 : >"$tmp/go"
 sleep 5
 expect "files before they are asked for" "$(ls "$tmp"/pool*.cwc 2>/dev/null)" ""
-asked=$(now_ns)
+asked=$(now_ns) clock=$(date +%s.%N)
 kill -USR1 $recorder_pid
 wait_for wrote "$tmp/pool.log" 1
 first=$(find "$tmp" -name 'pool.*.cwc' | sort | head -n 1)
 n=$(find "$tmp" -name 'pool.*.cwc' | wc -l)
+# Two seconds before they were written: a recorder that waits for a CPU does that later than it is asked.
+late=$(find "$tmp" -name 'pool.*.cwc' -printf '%T@\n' | sort -g | tail -n 1 | awk -v asked="$clock" '{ printf "%d", ($1 - asked) * 1000 }')
 expect "who may read them" "$(stat -c %a "$tmp"/pool.*.cwc | sort -u)" 600
 [ "$slow" -gt 1 ] || sleep 1
 kill -INT $recorder_pid
@@ -45,14 +47,16 @@ grep -q 'are missing\|is missing' "$tmp/pool.import" && fail "what was forgotten
 sqlite3 "$tmp/pool.truth.db" -cmd "PRAGMA synchronous=off" -cmd ".parameter set :file '$tmp/pool.truth'" \
 	<"$here/e2e/truth.sql" || fail "cannot load the truth"
 # /proc/uptime is CLOCK_BOOTTIME, which is CLOCK_MONOTONIC on a machine that never slept.
-# A recorder that waits for a CPU is asked later.
-limit_of "ms before it was asked that are all there" 1800 1000
+limit=$((late < 50 ? 1800 : 1850 - late))
+[ $limit -ge 1000 ] || loosened "written $late ms after it was asked"
 window="start_ns BETWEEN $asked - ${limit}000000 AND $asked - 200000000"
-at_least "handoffs in the last seconds" "$(query pool "SELECT count(*) FROM t.hop WHERE $window")" $((limit / 90))
+at_least "handoffs in the last seconds" "$(query pool "SELECT count(*) FROM t.hop WHERE $window")" $(((limit - 200) / 80))
 expect "of those, not in the files" "$(query pool "SELECT count(*) FROM t.hop x WHERE $window AND NOT EXISTS
 	(SELECT 1 FROM hop h WHERE h.target_tid = x.target_tid AND h.start_ts <= x.start_ns
 		AND h.end_ts >= x.start_ns AND h.evidence = 'exact')")" 0
-at_most "seconds before that" "$(query pool "SELECT ($asked - min(start_ts)) / 1e9 FROM report_clock")" $((slow > 1 ? 6 : 3)).5
+# A piece of half a second more, and that may be longer on a machine that is busy.
+limit_of "seconds before that" $((slow > 1 ? 6 : 3)).5 6.5
+at_most "seconds before that" "$(query pool "SELECT ($asked - min(start_ts)) / 1e9 FROM report_clock")" $limit
 note "$n files for 2 s"
 
 # A slow call has it written, once a span; a limit that is not reached never.
