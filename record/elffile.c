@@ -157,6 +157,14 @@ struct unwound {
 	uint64_t n, base;
 };
 
+/* The kernel loads no program with more of them: 64 KiB. */
+#define MAX_SEGMENTS (65536 / sizeof(Elf64_Phdr))
+
+bool cw_elf_segment(Elf *elf, size_t i, GElf_Phdr *ph)
+{
+	return i < MAX_SEGMENTS && gelf_getphdr(elf, (int)i, ph);
+}
+
 #define UNWOUND_HEADER 12u
 #define UNWOUND_PAIR   8u
 
@@ -167,12 +175,10 @@ static bool find_unwound(Elf *elf, struct unwound *u)
 	Elf_Data *data = NULL;
 	const uint8_t *bytes;
 	GElf_Phdr ph;
-	size_t i, n;
+	size_t i;
 
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (i = 0; i < n && !data; i++) {
-		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_GNU_EH_FRAME)
+	for (i = 0; !data && cw_elf_segment(elf, i, &ph); i++) {
+		if (ph.p_type == PT_GNU_EH_FRAME)
 			data = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz,
 						    ELF_T_BYTE);
 	}
@@ -209,14 +215,12 @@ void cw_elf_each_unwound(Elf *elf, cw_elf_sym_fn fn, void *arg)
 /* Between file offsets and addresses: the loaded segment that holds x, as seen from either side. */
 static bool find_load(Elf *elf, uint64_t x, bool by_addr, bool exec, GElf_Phdr *ph)
 {
-	size_t i, n;
+	size_t i;
 
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (i = 0; i < n; i++) {
+	for (i = 0; cw_elf_segment(elf, i, ph); i++) {
 		uint64_t from;
 
-		if (!gelf_getphdr(elf, (int)i, ph) || ph->p_type != PT_LOAD)
+		if (ph->p_type != PT_LOAD)
 			continue;
 		if (exec && !(ph->p_flags & PF_X))
 			continue;
@@ -268,7 +272,7 @@ int cw_elf_build_id(int fd, uint8_t id[24])
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 	GElf_Phdr ph;
-	size_t i, n = 0;
+	size_t i;
 	Elf *elf;
 	int rc = cw_elf_open(&elf, fd, "", NULL);
 
@@ -280,9 +284,8 @@ int cw_elf_build_id(int fd, uint8_t id[24])
 			rc = take_build_id(elf_getdata(scn, NULL), id);
 	}
 	/* Some files have lost their section headers. */
-	elf_getphdrnum(elf, &n);
-	for (i = 0; !rc && i < n; i++) {
-		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_NOTE)
+	for (i = 0; !rc && cw_elf_segment(elf, i, &ph); i++) {
+		if (ph.p_type == PT_NOTE)
 			rc = take_build_id(elf_getdata_rawchunk(elf, (int64_t)ph.p_offset,
 								ph.p_filesz, ELF_T_NHDR),
 					   id);

@@ -41,6 +41,12 @@ void cw_elf_each_func(Elf *elf, uint32_t table, cw_elf_sym_fn fn, void *arg);
 void cw_elf_each_unwound(Elf *elf, cw_elf_sym_fn fn, void *arg);
 
 /*
+ * Program header i, counted from 0; false from their end on. A file may claim to have more of them
+ * than it has bytes.
+ */
+bool cw_elf_segment(Elf *elf, size_t i, GElf_Phdr *ph);
+
+/*
  * Between addresses and file offsets, by the segments that are loaded; false outside of them. exec
  * asks for executable segments only.
  */

@@ -65,13 +65,11 @@ static bool bias_of(Elf *elf, const struct place *p, uint64_t *bias)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	GElf_Phdr ph;
-	size_t i, n;
+	size_t i;
 
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    !(ph.p_flags & PF_X) || (ph.p_offset & ~(page - 1)) != p->pgoff)
+	for (i = 0; cw_elf_segment(elf, i, &ph); i++) {
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) ||
+		    (ph.p_offset & ~(page - 1)) != p->pgoff)
 			continue;
 		*bias = p->start - (ph.p_vaddr & ~(page - 1));
 		return true;

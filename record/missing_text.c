@@ -13,6 +13,8 @@
 #include "missing_text.h"
 #include "snapshot.h"
 
+#define MAX_GAPS 256 /* a file has one or two executable segments */
+
 struct mapping {
 	struct cw_mapped_file f;
 	uint64_t pgoff;
@@ -88,7 +90,7 @@ static int add_gap(struct cw_missing_text *t, const struct gap *g)
 		    same_file(&t->maps[t->gaps[i].of], &t->maps[g->of]))
 			return 0;
 	}
-	if (g->end <= g->start || is_there(t, g))
+	if (t->ngaps == MAX_GAPS || g->end <= g->start || is_there(t, g))
 		return 0;
 	bigger = realloc(t->gaps, (t->ngaps + 1) * sizeof(*t->gaps));
 	if (!bigger)
@@ -99,17 +101,17 @@ static int add_gap(struct cw_missing_text *t, const struct gap *g)
 }
 
 /* The executable segments of a file whose addresses are moved by bias. */
-static int add_segments(struct cw_missing_text *t, Elf *elf, size_t n, uint64_t bias, size_t of)
+static int add_segments(struct cw_missing_text *t, Elf *elf, uint64_t bias, size_t of)
 {
 	GElf_Phdr ph;
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; !rc && i < n; i++) {
+	for (i = 0; !rc && cw_elf_segment(elf, i, &ph); i++) {
 		struct gap g = {.of = of};
 		uint64_t before;
 
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
 		before = ph.p_vaddr & (t->page - 1);
 		if (ph.p_offset < before)
@@ -127,19 +129,17 @@ static int add_of_mapping(struct cw_missing_text *t, Elf *elf, size_t of)
 {
 	const struct mapping *m = &t->maps[of];
 	GElf_Phdr ph;
-	size_t i, n;
+	size_t i;
 	int rc = 0;
 
-	if (elf_getphdrnum(elf, &n))
-		return 0;
-	for (i = 0; !rc && i < n; i++) {
+	for (i = 0; !rc && cw_elf_segment(elf, i, &ph); i++) {
 		uint64_t first;
 
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+		if (ph.p_type != PT_LOAD)
 			continue;
 		first = ph.p_offset & ~(t->page - 1);
 		if (m->pgoff >= first && m->pgoff - first < ph.p_filesz + (ph.p_offset - first))
-			rc = add_segments(t, elf, n,
+			rc = add_segments(t, elf,
 					  m->f.start - (m->pgoff - first) -
 						  (ph.p_vaddr & ~(t->page - 1)),
 					  of);

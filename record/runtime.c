@@ -67,15 +67,14 @@ static const char *forbidden_in(Elf *elf, uint32_t table)
 /* Libraries offer contexts to others and need not use them for what is probed. */
 static bool is_program(Elf *elf)
 {
-	size_t i, n = 0;
+	size_t i;
 	GElf_Ehdr ehdr;
 	GElf_Phdr ph;
 
 	if (gelf_getehdr(elf, &ehdr) && ehdr.e_type == ET_EXEC)
 		return true;
-	elf_getphdrnum(elf, &n);
-	for (i = 0; i < n; i++) {
-		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_INTERP)
+	for (i = 0; cw_elf_segment(elf, i, &ph); i++) {
+		if (ph.p_type == PT_INTERP)
 			return true;
 	}
 	return false;
