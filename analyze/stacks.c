@@ -545,7 +545,7 @@ static void release(struct cw_trace *t)
 extern const struct cw_pass cw_pass_stacks;
 const struct cw_pass cw_pass_stacks = {
 	.name = "stacks",
-	.version = 6,
+	.version = 7,
 	.reads = "stack stack_regs module blob identity images",
 	.writes = "stack stack_frame frame module_unwind",
 	.types = CW_TYPE_BIT(CW_STACK) | CW_TYPE_BIT(CW_STACK_REGS) | CW_TYPE_BIT(CW_MODULE) |

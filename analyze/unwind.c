@@ -333,3 +333,31 @@ enum cw_unwind_result cw_unwind_fp_step(const struct cw_machine *m, const struct
 	to.r[m->sp] = fp + 16;
 	return arrive(m, &to, ra, false, regs->r[m->sp], regs);
 }
+
+/*
+ * What a signal interrupted, as the kernel keeps it for rt_sigreturn (struct ucontext of x86): the
+ * C libraries that describe the code behind a handler by rules are glibc only. The selectors of
+ * 64-bit user code, and flags that are always set there, tell it from other words.
+ */
+enum cw_unwind_result cw_unwind_signal_step(const struct cw_machine *m, const struct cw_saved *mem,
+					    struct cw_regs *regs)
+{
+	/* From r8 on, in the order of the structure: registers by their DWARF numbers. */
+	static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
+	const uint64_t at = regs->r[m->sp], flags_on = 0x202, selectors = 0x002b000000000033;
+	uint64_t uc_flags, uc_link, eflags, words;
+	struct cw_regs to = {0};
+
+	if (m->ip != 16 || !known(regs, m->sp) || regs->exact ||
+	    !cw_saved_word(mem, at, &uc_flags) || !cw_saved_word(mem, at + 8, &uc_link) ||
+	    !cw_saved_word(mem, at + 176, &eflags) || !cw_saved_word(mem, at + 184, &words))
+		return CW_UNWIND_BAD;
+	if (uc_flags > 7 || uc_link || words != selectors || (eflags & flags_on) != flags_on ||
+	    eflags >> 22)
+		return CW_UNWIND_BAD;
+	for (unsigned i = 0; i < sizeof(order); i++) {
+		cw_saved_word(mem, at + 40 + 8 * i, &to.r[order[i]]);
+		to.known |= 1ull << order[i];
+	}
+	return arrive(m, &to, to.r[m->ip], true, at, regs);
+}

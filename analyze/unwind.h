@@ -42,6 +42,13 @@ enum cw_unwind_result cw_unwind_step(const struct cw_machine *m, const struct cw
 enum cw_unwind_result cw_unwind_fp_step(const struct cw_machine *m, const struct cw_saved *mem,
 					struct cw_regs *regs);
 
+/*
+ * The same for code without rules that a signal handler returns to, known by what the kernel put on
+ * the stack behind it: regs are those of what was interrupted then. CW_UNWIND_BAD: it is not there.
+ */
+enum cw_unwind_result cw_unwind_signal_step(const struct cw_machine *m, const struct cw_saved *mem,
+					    struct cw_regs *regs);
+
 /* Read a word of saved memory. */
 bool cw_saved_word(const struct cw_saved *mem, uint64_t address, uint64_t *word);
 

@@ -31,6 +31,7 @@ struct cw_cfi {
 	struct cw_htab rows;
 	struct cached *all;
 	uint64_t spent_ns;
+	bool go;
 };
 
 const struct cw_machine *cw_machine_of(bool arm64)
@@ -40,6 +41,14 @@ const struct cw_machine *cw_machine_of(bool arm64)
 	return &machines[arm64];
 }
 
+bool cw_cfi_is_go(struct cw_elf *elf)
+{
+	GElf_Shdr sh;
+
+	return cw_elf_find_section(elf, ".gopclntab", &sh) ||
+	       cw_elf_find_section(elf, ".data.rel.ro.gopclntab", &sh);
+}
+
 struct cw_cfi *cw_cfi_new(struct cw_elf *elf)
 {
 	struct cw_cfi *c = cw_zalloc(sizeof(*c));
@@ -47,6 +56,7 @@ struct cw_cfi *cw_cfi_new(struct cw_elf *elf)
 	GElf_Shdr sh;
 
 	c->elf = elf;
+	c->go = cw_cfi_is_go(elf);
 	if (cw_cfi_check_eh(&c->eh_section, cw_elf_handle(elf)))
 		c->eh = dwarf_getcfi_elf(cw_elf_handle(elf));
 	/* All of it is decompressed for that. */
@@ -150,7 +160,8 @@ static void read_rules(struct cw_rules *row, Dwarf_Frame *frame)
 	memcpy(row->rules, rules, row->n * sizeof(rules[0]));
 }
 
-static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc)
+/* C code of Go's programs is in .eh_frame. */
+static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc, bool *go)
 {
 	Dwarf_Frame *frame = NULL;
 	uint64_t start;
@@ -161,6 +172,7 @@ static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc)
 	if (!c->eh || !cw_cfi_check_at(&c->eh_section, pc) ||
 	    dwarf_cfi_addrframe(c->eh, pc, &frame))
 		frame = NULL;
+	*go = c->go && !frame;
 	if (!frame && c->debug && dwarf_cfi_addrframe(c->debug, pc, &frame))
 		frame = NULL;
 	c->spent_ns += cw_clock_ns(CLOCK_MONOTONIC) - start;
@@ -169,7 +181,7 @@ static Dwarf_Frame *frame_at(struct cw_cfi *c, uint64_t pc)
 
 static void read_row(struct cw_cfi *c, uint64_t pc, struct cw_rules *row)
 {
-	Dwarf_Frame *frame = frame_at(c, pc);
+	Dwarf_Frame *frame = frame_at(c, pc, &row->go);
 	int ra;
 
 	if (!frame)

@@ -38,6 +38,7 @@ struct cw_rule {
 struct cw_rules {
 	bool found;  /* false: no information covers the address */
 	bool signal; /* the frame of a signal handler's return: its caller was interrupted */
+	bool go;     /* of code that keeps frame pointers, whatever the rules use */
 	uint8_t ra;  /* register whose caller's value is the return address */
 	uint8_t n;
 	struct cw_rule cfa;
@@ -47,6 +48,10 @@ struct cw_rules {
 /* Take over elf, of which .eh_frame and .debug_frame are used. Never NULL. */
 struct cw_cfi *cw_cfi_new(struct cw_elf *elf);
 void cw_cfi_free(struct cw_cfi *c);
+
+/* Go's functions keep frame pointers, which its .debug_frame does not say; many of its programs
+ * have no unwind information. */
+bool cw_cfi_is_go(struct cw_elf *elf);
 
 /* Whether there is unwind information at all. */
 bool cw_cfi_any(const struct cw_cfi *c);

@@ -18,6 +18,7 @@ struct module {
 	char *from;         /* where cfi came from: "capture" or a path */
 	char *tried;        /* what did not serve, or NULL */
 	bool searched;      /* for a file */
+	bool frames;        /* its functions keep frame pointers, whatever it is made of */
 	char *path;         /* NULL: no record described it */
 	char build_id[2 * sizeof(((struct cw_module *)0)->build_id) + 1];
 	char offered_id[CW_BUILD_ID_TEXT]; /* of what cfi was made from */
@@ -106,6 +107,7 @@ static bool take(struct cw_unwind_modules *u, struct module *m, struct cw_elf *e
 
 	if (!elf)
 		return false;
+	m->frames |= cw_cfi_is_go(elf);
 	m->from = cw_strndup(from, strlen(from));
 	snprintf(m->offered_id, sizeof(m->offered_id), "%s", cw_elf_build_id(elf));
 	cfi = cw_cfi_new(elf);
@@ -232,7 +234,9 @@ static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **ro
 	}
 	if (m->cfi)
 		*row = cw_cfi_rules(m->cfi, offset);
-	return *row && (*row)->found ? CW_CODE_RULES : CW_CODE_NO_RULES;
+	if (*row && (*row)->found)
+		return CW_CODE_RULES;
+	return m->frames ? CW_CODE_FRAMES : CW_CODE_NO_RULES;
 }
 
 struct cw_unwind_source cw_unwind_source_of(struct cw_unwind_process *process)

@@ -19,10 +19,16 @@ static const char fp_lost[] = "the frame pointer leads nowhere";
 static const char other_stack[] =
 	"the handler ran on an alternate signal stack, and only that was saved";
 static const char hidden[] = "a function without frame pointers hides its caller";
+static const char may_hide[] = "code without unwind information may hide its caller";
 
 /* More than any processor state that the kernel puts on a stack between a handler and what it
  * interrupted. */
 #define SIGNAL_FRAME_MAX 65536
+
+/* Bytes above the stack pointer that the return address may lie at when a probe was moved. */
+#define MOVED_MAX 512
+
+#define BIT_OF(reg) (1ull << (reg))
 
 /* The frames that the recorder's walk found, with the caller put in that it loses at entry. */
 struct chain {
@@ -35,9 +41,11 @@ struct walk {
 	const struct cw_unwind_source *src;
 	struct cw_unwound *out;
 	struct chain chain;
-	unsigned at; /* how much of the chain is in out, or left out; 0: none */
-	int base;    /* index in out of the chain's first frame, if it were there */
-	int hidden;  /* index in out of a frame that hides the next one; -1 none */
+	unsigned at;     /* how much of the chain is in out, or left out; 0: none */
+	int base;        /* index in out of the chain's first frame, if it were there */
+	int hidden;      /* index in out of a frame that hides the next one; -1 none */
+	int unsure;      /* index in out of a frame that may hide the next one; -1 none */
+	uint64_t caller; /* of the function that was just entered; 0 unknown */
 	bool later;
 	bool other; /* a signal was handled on another stack than the one it came on */
 };
@@ -121,22 +129,81 @@ static bool began(const struct walk *w, const struct cw_saved *mem, const struct
 	       regs->r[w->src->machine->sp] == mem->address + mem->wanted;
 }
 
+/*
+ * What a signal interrupted was found from the last frame of out, which is no return address: a
+ * handler returns to its first instruction. to is NULL when it was not.
+ */
+static void through_signal(struct walk *w, uint64_t sp, const struct cw_regs *to)
+{
+	if (w->out->n)
+		w->out->exact[w->out->n - 1] = true;
+	if (to)
+		w->other |= to->r[w->src->machine->sp] - sp > SIGNAL_FRAME_MAX;
+}
+
+/*
+ * From a function that was just entered, for code without rules: the frame pointer is the caller's
+ * still, and the return address the first word like it.
+ */
+static bool entry_step(const struct walk *w, const struct cw_saved *mem, struct cw_regs *regs)
+{
+	const struct cw_machine *m = w->src->machine;
+	uint64_t sp = regs->r[m->sp], end = sp + MOVED_MAX, word = 0;
+
+	if (!w->caller || w->out->n != 1 || !regs->exact)
+		return false;
+	regs->known &= BIT_OF(m->sp) | BIT_OF(m->fp);
+	if (m->ip == 16) {
+		while (sp < end && cw_saved_word(mem, sp, &word) && word != w->caller)
+			sp += 8;
+		regs->r[m->sp] = sp + 8;
+		if (word != w->caller)
+			regs->known &= ~BIT_OF(m->sp);
+	}
+	regs->r[m->ip] = regs->pc = w->caller;
+	regs->known |= BIT_OF(m->ip);
+	regs->exact = false;
+	return true;
+}
+
+/*
+ * For code without rules. Memory tells what a handler returns to; else the frame pointer is
+ * followed. Code that is not known to keep one may hide its caller.
+ */
+static enum cw_unwind_result guess_step(struct walk *w, enum cw_code_info info,
+					const struct cw_saved *mem, struct cw_regs *regs)
+{
+	const struct cw_machine *m = w->src->machine;
+	uint64_t sp = regs->r[m->sp];
+	enum cw_unwind_result step = cw_unwind_signal_step(m, mem, regs);
+
+	if (step == CW_UNWIND_CALLER) {
+		through_signal(w, sp, regs);
+		return step;
+	}
+	if (entry_step(w, mem, regs))
+		return CW_UNWIND_CALLER;
+	step = cw_unwind_fp_step(m, mem, regs);
+	w->out->by_fp |= step == CW_UNWIND_CALLER;
+	if (step == CW_UNWIND_CALLER && info != CW_CODE_FRAMES && w->unsure < 0)
+		w->unsure = w->out->n ? (int)w->out->n - 1 : 0;
+	return step;
+}
+
 /* One frame on, by rules or, where there are none, by the frame pointer. False: out says why. */
 static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *regs)
 {
 	uint64_t sp = regs->r[w->src->machine->sp];
 	const struct cw_rules *row = NULL;
+	enum cw_code_info info = find(w, regs->pc, regs->exact, &row);
 	enum cw_unwind_result step;
 
-	switch (find(w, regs->pc, regs->exact, &row)) {
+	switch (info) {
 	case CW_CODE_RULES:
-		/* A handler returns to the first instruction of this code, not behind a call. */
-		if (row->signal && w->out->n)
-			w->out->exact[w->out->n - 1] = true;
 		step = cw_unwind_step(w->src->machine, row, mem, regs);
 		w->out->by_rules |= step == CW_UNWIND_CALLER || step == CW_UNWIND_END;
-		if (row->signal && step == CW_UNWIND_CALLER)
-			w->other |= regs->r[w->src->machine->sp] - sp > SIGNAL_FRAME_MAX;
+		if (row->signal)
+			through_signal(w, sp, step == CW_UNWIND_CALLER ? regs : NULL);
 		break;
 	case CW_CODE_NONE:
 		w->out->broken = true;
@@ -147,8 +214,7 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 			w->out->complete = true;
 			return false;
 		}
-		step = cw_unwind_fp_step(w->src->machine, mem, regs);
-		w->out->by_fp |= step == CW_UNWIND_CALLER;
+		step = guess_step(w, info, mem, regs);
 		if (step != CW_UNWIND_CALLER) {
 			w->out->broken = true;
 			w->out->problem = no_rules;
@@ -219,13 +285,20 @@ static void from_chain(struct walk *w, const struct cw_stack *s)
 		add(out, w->chain.pc[w->at], !w->at);
 }
 
-/* A function that keeps no frame pointer: the chain goes on behind its caller. */
+/*
+ * A function that keeps no frame pointer: the chain goes on behind its caller. One of Go's does
+ * where it has a frame; a signal may have stopped it where it has none.
+ */
 static bool hides_caller(struct walk *w, unsigned i)
 {
+	const struct cw_machine *m = w->src->machine;
 	const struct cw_rules *row;
 
-	return find(w, w->out->pc[i], w->out->exact[i], &row) == CW_CODE_RULES &&
-	       !(row->cfa.kind == CW_RULE_REG && row->cfa.reg == w->src->machine->fp);
+	if (find(w, w->out->pc[i], w->out->exact[i], &row) != CW_CODE_RULES)
+		return false;
+	if (row->cfa.kind != CW_RULE_REG)
+		return true;
+	return row->cfa.reg != m->fp && !(row->go && row->cfa.reg == m->sp && row->cfa.offset > 8);
 }
 
 /*
@@ -247,6 +320,10 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 		if (hides_caller(w, i))
 			w->hidden = (int)i;
 	}
+	for (unsigned i = first + (entry && !first); i + 1 < out->n && w->unsure < 0; i++) {
+		if (find(w, out->pc[i], out->exact[i], &row) == CW_CODE_NO_RULES)
+			w->unsure = (int)i;
+	}
 }
 
 /*
@@ -257,7 +334,7 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 static void to_end(struct walk *w, const struct cw_stack_regs *end)
 {
 	struct cw_unwound *out = w->out, tail;
-	struct walk t = {.src = w->src, .out = &tail};
+	struct walk t = {.src = w->src, .out = &tail, .hidden = -1, .unsure = -1};
 	struct cw_saved mem = memory_of(end);
 	struct cw_regs regs = regs_of(end, w->src->machine, false);
 	int from = (int)(end->frame + w->chain.shift) + w->base;
@@ -288,6 +365,10 @@ static void to_end(struct walk *w, const struct cw_stack_regs *end)
 			w->hidden = -1;
 		}
 	}
+	if (w->unsure >= from)
+		w->unsure = -1;
+	if (w->unsure < 0 && t.unsure >= 0)
+		w->unsure = from;
 	out->n = (unsigned)from + 1;
 	for (; i < tail.n; i++)
 		add(out, tail.pc[i], tail.exact[i]);
@@ -298,10 +379,11 @@ static void to_end(struct walk *w, const struct cw_stack_regs *end)
 	out->by_rules |= tail.by_rules;
 }
 
-/* The chain's own word for its end counts where there are no rules to know better. */
+/* The chain's own word for its end counts where its code is known to keep frame pointers. */
 static void judge(struct walk *w, const struct cw_stack *s)
 {
 	struct cw_unwound *out = w->out;
+	enum cw_code_info last = CW_CODE_NONE;
 	const struct cw_rules *row;
 
 	if (w->hidden >= 0) {
@@ -313,13 +395,27 @@ static void judge(struct walk *w, const struct cw_stack *s)
 		return;
 	if (s->flags & CW_STACK_NO_FP) {
 		out->problem = no_fp;
-	} else if (s->flags & CW_STACK_FP_END && out->n &&
-		   find(w, out->pc[out->n - 1], out->n == 1, &row) != CW_CODE_RULES) {
-		out->complete = true;
-	} else {
-		out->broken = true;
-		out->problem = fp_lost;
+		return;
 	}
+	if (s->flags & CW_STACK_FP_END && out->n)
+		last = find(w, out->pc[out->n - 1], out->n == 1, &row);
+	out->complete = last == CW_CODE_FRAMES || (last == CW_CODE_RULES && row->go);
+	out->broken = !out->complete;
+	if (out->broken)
+		out->problem = last == CW_CODE_NO_RULES ? no_rules : fp_lost;
+}
+
+/* A stack is not whole where a frame was taken that only may be the next one. */
+static void doubt(struct walk *w)
+{
+	struct cw_unwound *out = w->out;
+
+	if (w->unsure < 0 || w->unsure + 1 >= (int)out->n)
+		return;
+	out->broken = true;
+	if (out->complete)
+		out->problem = may_hide;
+	out->complete = false;
 }
 
 static bool differs(const struct cw_unwound *out, const struct chain *c)
@@ -331,11 +427,12 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 		     const struct cw_stack_regs *begin, const struct cw_stack_regs *end,
 		     struct cw_unwound *out)
 {
-	struct walk w = {.src = src, .out = out, .hidden = -1};
+	struct walk w = {.src = src, .out = out, .hidden = -1, .unsure = -1};
 	bool entry = s->flags & CW_STACK_ENTRY, gap, unknown;
 
 	start(out);
 	read_chain(&w.chain, s);
+	w.caller = entry ? s->caller : 0;
 	if (begin)
 		from_begin(&w, s, begin);
 	/* Between the end of what was saved and the chain there may be frames. */
@@ -350,6 +447,7 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 			w.hidden = (int)rules;
 		} else if (!rules) {
 			out->n = 0;
+			w.unsure = -1;
 		}
 		from_chain(&w, s);
 		check_chain(&w, rules, entry);
@@ -357,6 +455,7 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 			to_end(&w, end);
 		judge(&w, s);
 	}
+	doubt(&w);
 	out->repaired = differs(out, &w.chain);
 	return !w.later;
 }

@@ -14,6 +14,7 @@
 enum cw_code_info {
 	CW_CODE_RULES,    /* *row is set */
 	CW_CODE_NO_RULES, /* its module has no unwind information for it */
+	CW_CODE_FRAMES,   /* the same, but all of the module's functions keep frame pointers */
 	CW_CODE_NONE,     /* no code is mapped there */
 	CW_CODE_LATER     /* its mapping or its module's unwind information may still come */
 };
@@ -34,7 +35,7 @@ struct cw_unwound {
 	bool repaired;  /* frames are there that frame pointers did not show, or false ones are not
 			 */
 	bool truncated; /* cut at the limit of frames, or where saved memory ended */
-	bool broken;    /* the way on, or a frame in between, is not known */
+	bool broken;    /* the way on, or a frame in between, is not or may not be known */
 	bool by_rules, by_fp; /* how frames were found */
 	const char *problem;  /* why it is not complete; NULL none. Constant text */
 };

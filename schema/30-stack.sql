@@ -22,7 +22,8 @@ CREATE TABLE stack(
 	-- 1 when unwind information added frames that the recorder's walk did not find, or took
 	-- false ones away.
 	repaired INTEGER NOT NULL,
-	-- 1 when the way on from the outermost frame is not known, or a frame in between is missing.
+	-- 1 when the way on from the outermost frame is not known, or a frame in between is missing or may
+	-- be: code without unwind information need not keep frame pointers.
 	broken INTEGER NOT NULL,
 	-- 'frame pointers', 'unwind tables' or 'both'; NULL for a kernel stack or a single address.
 	unwound_by TEXT,

@@ -100,6 +100,44 @@ static void signal_frames_are_exact(void **state)
 	assert_true(r.exact);
 }
 
+/* What a handler without rules returns through: known by what the kernel put on the stack. */
+static void signal_frames_without_rules(void **state)
+{
+	uint64_t words[24] = {7};
+	struct cw_saved mem = memory(words, 24, 24), shorter = memory(words, 23, 23);
+	struct cw_regs r = at(CODE + 1, STACK, 0), was;
+
+	(void)state;
+	r.exact = false;
+	was = r;
+	words[5] = 8;                 /* r8 */
+	words[15] = STACK + 512;      /* rbp */
+	words[20] = STACK + 448;      /* rsp */
+	words[21] = CODE + 77;        /* rip */
+	words[22] = 0x246;            /* eflags */
+	words[23] = 0x2b000000000033; /* cs, gs, fs, ss */
+	assert_int_equal(cw_unwind_signal_step(x86(), &shorter, &r), CW_UNWIND_BAD);
+	assert_memory_equal(&r, &was, sizeof(r));
+	assert_int_equal(cw_unwind_signal_step(x86(), &mem, &r), CW_UNWIND_CALLER);
+	assert_true(r.exact && r.pc == CODE + 77 && r.r[16] == CODE + 77);
+	assert_int_equal(r.r[7], STACK + 448);
+	assert_int_equal(r.r[6], STACK + 512);
+	assert_int_equal(r.r[8], 8);
+	assert_int_equal(r.known, BIT(17) - 1);
+	/* Any other words. */
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned at_word[] = {0, 1, 22, 23};
+		uint64_t kept = words[at_word[i]];
+
+		words[at_word[i]] ^= 0x208;
+		r = was;
+		assert_int_equal(cw_unwind_signal_step(x86(), &mem, &r), CW_UNWIND_BAD);
+		words[at_word[i]] = kept;
+	}
+	r.exact = true; /* no return address */
+	assert_int_equal(cw_unwind_signal_step(x86(), &mem, &r), CW_UNWIND_BAD);
+}
+
 static void link_registers(void **state)
 {
 	/* An arm64 leaf: the return address is still in its register, with a signature on top. */
@@ -347,10 +385,15 @@ static void damaged_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_step),          cmocka_unit_test(failed_steps),
-		cmocka_unit_test(stacks_only_grow),    cmocka_unit_test(signal_frames_are_exact),
-		cmocka_unit_test(link_registers),      cmocka_unit_test(expressions),
-		cmocka_unit_test(hostile_expressions), cmocka_unit_test(own_stack),
+		cmocka_unit_test(plain_step),
+		cmocka_unit_test(failed_steps),
+		cmocka_unit_test(stacks_only_grow),
+		cmocka_unit_test(signal_frames_are_exact),
+		cmocka_unit_test(signal_frames_without_rules),
+		cmocka_unit_test(link_registers),
+		cmocka_unit_test(expressions),
+		cmocka_unit_test(hostile_expressions),
+		cmocka_unit_test(own_stack),
 		cmocka_unit_test(damaged_tables),
 	};
 

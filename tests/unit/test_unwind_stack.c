@@ -8,9 +8,14 @@
 
 static struct cw_unwound found;
 
+/* As Go's tables have it: by the stack pointer, of functions that keep frame pointers all the same.
+ */
+static struct cw_rules of_go;
+
 /*
  * Code by address: 0x401xxx keeps frame pointers, 0x402xxx does not, 0x403xxx begins threads,
- * 0x404xxx has no rules, 0x405xxx may still get some. Nothing else is mapped.
+ * 0x404xxx has no rules, 0x405xxx may still get some, 0x406xxx has none and keeps frame pointers,
+ * 0x407xxx is Go's. Nothing else is mapped.
  */
 static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_rules **rules)
 {
@@ -30,6 +35,11 @@ static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_ru
 		return CW_CODE_NO_RULES;
 	case 0x405:
 		return CW_CODE_LATER;
+	case 0x406:
+		return CW_CODE_FRAMES;
+	case 0x407:
+		*rules = &of_go;
+		return CW_CODE_RULES;
 	default:
 		return CW_CODE_NONE;
 	}
@@ -163,12 +173,17 @@ static void false_frames_go(void **state)
 
 static void code_without_rules(void **state)
 {
-	const uint64_t fp[] = {0x404010, 0x404041};
+	const uint64_t fp[] = {0x404010, 0x404041}, kept[] = {0x406010, 0x406041};
 
 	(void)state;
-	/* Only the chain's own word counts. */
+	/* The chain's own word counts where frame pointers are kept for sure. */
+	assert_true(unwind(stack_of(CW_STACK_FP_END, 0, 2, kept), NULL, NULL));
+	assert_true(found.complete && !found.broken && !found.problem);
+	assert_true(unwind(stack_of(0, 0, 2, kept), NULL, NULL));
+	assert_true(found.broken && !found.complete);
 	assert_true(unwind(stack_of(CW_STACK_FP_END, 0, 2, fp), NULL, NULL));
-	assert_true(found.complete);
+	assert_true(found.broken && !found.complete);
+	assert_non_null(strstr(found.problem, "no unwind information"));
 	assert_true(unwind(stack_of(0, 0, 2, fp), NULL, NULL));
 	assert_false(found.complete);
 	assert_true(unwind(stack_of(CW_STACK_TRUNCATED | CW_STACK_FP_END, 0, 2, fp), NULL, NULL));
@@ -177,6 +192,71 @@ static void code_without_rules(void **state)
 	assert_int_equal(found.n, 2);
 	assert_false(found.complete || found.broken || found.truncated);
 	assert_non_null(found.problem);
+}
+
+/* Code without rules in the middle, and the thread's begin behind it. */
+static void may_hide_its_caller(void **state)
+{
+	const uint64_t fp[] = {0x401010, 0x404041, 0x401031, 0x401041},
+		       all[] = {0x401010, 0x404041, 0x401031, 0x401041, 0x403051};
+	struct cw_stack_regs *end =
+		regs_of(3, 0x401041, STACK + 48, STACK + 48, STACK + 32, 6, tail_words);
+
+	(void)state;
+	assert_true(unwind(stack_of(0, 0, 4, fp), NULL, end));
+	expect_frames(5, all);
+	assert_true(found.broken && !found.complete);
+	assert_non_null(strstr(found.problem, "may hide"));
+	/* It was just entered: its caller is known. */
+	assert_true(
+		unwind(stack_of(CW_STACK_ENTRY, fp[2], 3, fp + 1), NULL,
+		       regs_of(2, 0x401041, STACK + 48, STACK + 48, STACK + 32, 6, tail_words)));
+	assert_true(found.complete && !found.broken);
+}
+
+static void go_keeps_frame_pointers(void **state)
+{
+	const uint64_t fp[] = {0x407010, 0x407041, 0x407051};
+	struct cw_stack *s = stack_of(CW_STACK_FP_END, 0, 3, fp);
+
+	(void)state;
+	of_go = by_sp;
+	of_go.go = true;
+	assert_true(unwind(s, NULL, NULL));
+	expect_frames(3, fp);
+	assert_true(found.complete && !found.broken);
+	s->flags = 0;
+	assert_true(unwind(s, NULL, NULL));
+	assert_true(found.broken && !found.complete);
+	/* Before it made its frame. */
+	s->flags = CW_STACK_FP_END;
+	of_go.cfa.offset = 8;
+	assert_true(unwind(s, NULL, NULL));
+	assert_non_null(strstr(found.problem, "hides"));
+}
+
+/* What was saved begins in code without rules, on its entry: the frame pointer is its caller's. */
+static void enters_without_rules(void **state)
+{
+	const uint64_t words[] = {7, 0x402021, 2, 0x401031, STACK + 48, 0x401041, 0, 0x403051};
+	const uint64_t fp[] = {0x404010, 0x401041, 0x403051};
+	const uint64_t all[] = {0x404010, 0x402021, 0x401031, 0x401041, 0x403051};
+	struct cw_stack *s = stack_of(CW_STACK_DWARF | CW_STACK_ENTRY, 0x402021, 3, fp);
+	struct cw_stack_regs *r = regs_of(0, 0x404010, STACK, STACK + 32, STACK, 8, words);
+
+	(void)state;
+	/* The second function leaves the frame pointer alone. */
+	plain_rules[1].kind = CW_RULE_UNDEFINED;
+	plain_rules[1].of = 0;
+	assert_true(unwind(s, r, NULL));
+	assert_int_equal(found.pc[1], all[1]);
+	assert_int_equal(found.pc[2], all[2]);
+	plain_rules[1].kind = CW_RULE_AT_CFA;
+	plain_rules[1].of = 6;
+	/* Its caller's address is not where it should be: no rules can go on. */
+	s->caller = 0x402022;
+	assert_true(unwind(s, r, NULL));
+	assert_true(found.broken && !found.complete);
 }
 
 /* --stack dwarf where the first module has no rules: frame pointers serve. */
@@ -254,10 +334,17 @@ static void hostile_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(joins_frame_pointers), cmocka_unit_test(says_what_is_hidden),
-		cmocka_unit_test(gap_is_too_large),     cmocka_unit_test(false_frames_go),
-		cmocka_unit_test(code_without_rules),   cmocka_unit_test(falls_back),
-		cmocka_unit_test(begins_without_rules), cmocka_unit_test(waits),
+		cmocka_unit_test(joins_frame_pointers),
+		cmocka_unit_test(says_what_is_hidden),
+		cmocka_unit_test(gap_is_too_large),
+		cmocka_unit_test(false_frames_go),
+		cmocka_unit_test(code_without_rules),
+		cmocka_unit_test(falls_back),
+		cmocka_unit_test(may_hide_its_caller),
+		cmocka_unit_test(enters_without_rules),
+		cmocka_unit_test(go_keeps_frame_pointers),
+		cmocka_unit_test(begins_without_rules),
+		cmocka_unit_test(waits),
 		cmocka_unit_test(hostile_records),
 	};
 
