@@ -336,11 +336,29 @@ static bool makes_frame(const cs_insn *insn)
 	       (insn->size > 3 && b[0] == 0x48 && (b[1] == 0x83 || b[1] == 0x81) && b[2] == 0xec);
 }
 
+/*
+ * Go up to 1.20 makes room first: mov [rsp+N],rbp and then lea rbp,[rsp+N]. *kept is N plus 1, once
+ * the first one was seen.
+ */
+static bool makes_go_frame(const cs_insn *insn, uint64_t *kept)
+{
+	const uint8_t *b = insn->bytes;
+	bool small = insn->size == 5 && b[2] == 0x6c, large = insn->size == 8 && b[2] == 0xac;
+	uint32_t n = 0;
+
+	if (!(small || large) || b[0] != 0x48 || b[3] != 0x24)
+		return false;
+	memcpy(&n, b + 4, small ? 1 : 4);
+	if (b[1] == 0x89)
+		*kept = n + 1ull;
+	return b[1] == 0x8d && *kept == n + 1ull;
+}
+
 enum cw_x86_frame cw_x86_frame(csh handle, const uint8_t *code, size_t size)
 {
 	cs_insn *insn = cs_malloc(handle);
 	enum cw_x86_frame frame = CW_FRAME_UNKNOWN;
-	uint64_t addr = 0;
+	uint64_t addr = 0, kept = 0;
 	bool pushed = false;
 
 	/* Straight on, also behind jumps: the frame may follow a quick way out. */
@@ -354,6 +372,8 @@ enum cw_x86_frame cw_x86_frame(csh handle, const uint8_t *code, size_t size)
 		else if (pushed && insn->size == 3 &&
 			 (!memcmp(b, "\x48\x89\xe5", 3) || !memcmp(b, "\x48\x8b\xec", 3)))
 			frame = CW_FRAME_POINTER; /* mov rbp,rsp */
+		else if (makes_go_frame(insn, &kept))
+			frame = CW_FRAME_POINTER;
 	}
 	if (insn)
 		cs_free(insn, 1);

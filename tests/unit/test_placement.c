@@ -252,7 +252,15 @@ static const char source[] =
 	/* Calls of inner do not enter outer. */
 	"__asm__(\".globl outer; .type outer,@function; outer: xor %eax,%eax;\"\n"
 	"	\".type inner,@function; inner: add $1,%eax; push %rbx; pop %rbx; ret;\"\n"
-	"	\".size outer, . - outer; .size inner, . - inner\");\n";
+	"	\".size outer, . - outer; .size inner, . - inner\");\n"
+	/* Go's way to make a frame, and what is none. */
+	"asm(\".globl go, go_large, go_not; .type go,@function; .type go_large,@function\");\n"
+	"asm(\".type go_not,@function; go: sub $24,%rsp; mov %rbp,16(%rsp); lea 16(%rsp),%rbp\");\n"
+	"asm(\"nop; mov 16(%rsp),%rbp; add $24,%rsp; ret; .size go, . - go\");\n"
+	"asm(\"go_large: sub $1032,%rsp; mov %rbp,1024(%rsp); lea 1024(%rsp),%rbp\");\n"
+	"asm(\"mov 1024(%rsp),%rbp; add $1032,%rsp; ret; .size go_large, . - go_large\");\n"
+	"asm(\"go_not: sub $24,%rsp; mov %rbp,16(%rsp); lea 8(%rsp),%rbp\");\n"
+	"asm(\"mov 16(%rsp),%rbp; add $24,%rsp; ret; .size go_not, . - go_not\");\n";
 
 static const struct function {
 	const char *name;
@@ -486,6 +494,9 @@ static void test_frame_pointers(void **state)
 	(void)state;
 	assert_int_equal(fp_flag("-O2 -fomit-frame-pointer", "frame"), CW_PROBE_NO_FP);
 	assert_int_equal(fp_flag("-O2 -fno-omit-frame-pointer", "frame"), 0);
+	assert_int_equal(fp_flag("-O2 -fomit-frame-pointer", "go"), 0);
+	assert_int_equal(fp_flag("-O2 -fomit-frame-pointer", "go_large"), 0);
+	assert_int_equal(fp_flag("-O2 -fomit-frame-pointer", "go_not"), CW_PROBE_NO_FP);
 	/* A leaf has no frame; the others of its module say whether its caller has one. */
 	assert_int_equal(fp_flag("-O1 -fno-omit-frame-pointer", "plain"), 0);
 	assert_int_equal(fp_flag("-O1 -fomit-frame-pointer", "plain"), CW_PROBE_NO_FP);
