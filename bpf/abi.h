@@ -45,7 +45,7 @@ struct cw_tstate {
 	__u32 runq;  /* CPU whose run queue it waits on, plus one; 0 none */
 	__u32 no_fp; /* frame pointers do not work in this thread */
 	__u32 taken; /* user stacks taken while it blocked or woke somebody */
-	__u32 fresh; /* of those, how many were new */
+	__u32 odd;   /* of those, how many were new and led to where no code is */
 };
 
 /* A traced process, by pid. */
@@ -77,16 +77,16 @@ struct cw_rate {
 	__u64 off; /* nothing is recorded of it from this moment on; 0 nothing happened */
 };
 
-/* How often a probe's stacks were new, on one CPU. */
+/* How often a probe's stacks were new and led to where no code is, on one CPU. */
 struct cw_guard {
 	__u32 taken;
-	__u32 fresh;
+	__u32 odd;
 };
 
 /* Whether a probe's stacks are garbage, and what tells: those beyond a process's first. */
 struct cw_verdict {
 	__u32 taken;
-	__u32 fresh;
+	__u32 odd;
 	__u32 no_fp; /* nonzero: only the address and the caller are kept */
 };
 

@@ -17,7 +17,7 @@ struct {
 	__type(value, struct cw_guard);
 } probe_guard SEC(".maps");
 
-/* While many of a probe's stacks are new: how many of them each process had, by cw_guard_key. */
+/* While many of a probe's stacks are odd: how many each process had, by cw_guard_key. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, CW_MAX_PROCS);
@@ -100,7 +100,7 @@ static __always_inline __u64 cw_guard_key(__u64 seed, __u32 probe)
 	return seed ^ (__u64)probe * 0x9e3779b97f4a7c15ull;
 }
 
-/* Is this one of the first stacks of a process, which are new whatever its frame pointers are? */
+/* Is this one of the first stacks of a process? The recorder may not know yet where its code is. */
 static __always_inline bool cw_first_stacks(__u64 seed, __u32 probe)
 {
 	__u64 key = cw_guard_key(seed, probe);
@@ -118,25 +118,25 @@ static __always_inline bool cw_first_stacks(__u64 seed, __u32 probe)
 
 /*
  * Without frame pointers a walk yields garbage, and every hit another one: when more than a quarter
- * of the stacks are new after a while, only the address and the caller are kept. A count of each
- * CPU's own is cheap, and calm nearly always; when it is not, those of all CPUs count together.
+ * of the stacks are new after a while, and lead to where no code is, only the address and the
+ * caller are kept. Each CPU counts for itself, which is cheap, and calm nearly always; when it is
+ * not, those of all CPUs count together.
  */
-static __always_inline void cw_guard_probe(struct cw_verdict *v, __u64 seed, __u32 probe,
-					   bool fresh)
+static __always_inline void cw_guard_probe(struct cw_verdict *v, __u64 seed, __u32 probe, bool odd)
 {
 	struct cw_guard *g = bpf_map_lookup_elem(&probe_guard, &probe);
 
 	if (!g)
 		return;
 	g->taken++;
-	g->fresh += fresh;
-	if (g->fresh <= g->taken / 4 || cw_first_stacks(seed, probe))
+	g->odd += odd;
+	if (g->odd <= g->taken / 4 || cw_first_stacks(seed, probe))
 		return;
 	__sync_fetch_and_add(&v->taken, 1);
-	if (!fresh)
+	if (!odd)
 		return;
-	__sync_fetch_and_add(&v->fresh, 1);
-	if (v->taken >= CW_GUARD_HITS && v->fresh > v->taken / 4)
+	__sync_fetch_and_add(&v->odd, 1);
+	if (v->taken >= CW_GUARD_HITS && v->odd > v->taken / 4)
 		v->no_fp = 1;
 }
 
@@ -145,7 +145,7 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 {
 	__u32 probe = (__u16)cookie, slot;
 	struct cw_verdict *v = bpf_map_lookup_elem(&probe_verdict, &probe);
-	bool garbage, fresh;
+	bool garbage, odd;
 	struct cw_slot *s;
 	__u64 id;
 
@@ -165,10 +165,10 @@ static __always_inline __u64 cw_entry_stack(struct pt_regs *ctx, struct cw_tstat
 		.flags = CW_STACK_ENTRY | (garbage ? CW_STACK_NO_FP : 0),
 	};
 	id = cw_stack_user(slot);
-	fresh = s->fresh;
+	odd = s->odd;
 	__sync_fetch_and_add(&s->busy, -1);
 	if (!garbage && !cfg.stack_bytes)
-		cw_guard_probe(v, t->seed, probe, fresh);
+		cw_guard_probe(v, t->seed, probe, odd);
 	return id;
 }
 

@@ -143,6 +143,44 @@ static __always_inline __u64 cw_may_be_text(const struct cw_texts *t, __u64 word
 	return t->bits[bit >> 6 & (CW_TEXT_WORDS - 1)] >> (bit & 63) & 1;
 }
 
+/*
+ * Does a return address of the stack point where no code is: at data of the program, at its heap or
+ * above all mappings; or, once the recorder has said where code is, elsewhere.
+ */
+__noinline int cw_outside_code(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 code, code_size, data, data_size, top, word, *frames;
+	volatile struct cw_slot *s = cw_slot_at(slot);
+	struct mm_struct *mm;
+	struct cw_texts *t;
+	__u32 i, pid;
+
+	if (!s)
+		return 0;
+	pid = s->req.pid;
+	t = bpf_map_lookup_elem(&texts, &pid);
+	mm = BPF_CORE_READ(task, mm);
+	code = BPF_CORE_READ(mm, start_code);
+	code_size = BPF_CORE_READ(mm, end_code) - code;
+	data = BPF_CORE_READ(mm, start_data);
+	data_size = BPF_CORE_READ(mm, brk) - data;
+	top = BPF_CORE_READ(mm, mmap_base);
+	frames = ((struct cw_stack *)s->rec)->frames;
+	for (i = 1; i < CW_MAX_FRAMES; i++) {
+		if (i >= s->n)
+			break;
+		word = frames[i];
+		if (cw_within(word, code, code_size))
+			continue;
+		if (cw_within(word, data, data_size) | cw_within(word, top, ~0ull / 2 - top))
+			return 1;
+		if (t && !cw_may_be_text(t, word, 0))
+			return 1;
+	}
+	return 0;
+}
+
 /* Go on with hash h over those words of a part of the saved memory that may be return addresses. */
 __noinline __u64 cw_save_hash_part(__u32 slot, __u32 part, __u64 h)
 {

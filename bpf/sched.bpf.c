@@ -109,10 +109,10 @@ static __always_inline __u64 cw_user_stack(struct cw_tstate *t, struct task_stru
 	if (!t || t->no_fp || cfg.stack_bytes)
 		return id;
 	t->taken++;
-	if (!s->fresh)
+	if (!s->odd)
 		return id;
-	t->fresh++;
-	if (t->taken >= CW_GUARD_HITS && t->fresh > t->taken / 4) {
+	t->odd++;
+	if (t->taken >= CW_GUARD_HITS && t->odd > t->taken / 4) {
 		t->no_fp = 1;
 		p = bpf_map_lookup_elem(&procs, &pid);
 		if (p)

@@ -152,7 +152,8 @@ __noinline __u64 cw_stack_finish(__u32 slot)
 		s->req.flags |= CW_STACK_TRUNCATED;
 	id = cw_stack_hash(slot);
 	seen = bpf_map_lookup_elem(&seen_stacks, &id);
-	s->fresh = !seen;
+	s->odd = !seen && !(s->req.flags & CW_STACK_KERNEL) && !cfg.stack_bytes &&
+		 cw_outside_code(slot);
 	if (seen && *seen == epoch)
 		return id;
 	if (!(s->req.flags & CW_STACK_KERNEL) && cw_save_stack(slot, id))

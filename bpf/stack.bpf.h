@@ -36,7 +36,7 @@ struct cw_stack_req {
 
 struct cw_slot {
 	__u32 busy;
-	__u32 fresh;       /* the stack was not known */
+	__u32 odd;         /* the stack was not known, and leads to where no code is */
 	__u32 n;           /* frames */
 	__u32 trampolines; /* there may be return addresses that a probe replaced */
 	__u32 want;        /* bytes of the user stack to save */
@@ -64,7 +64,7 @@ struct {
 
 /*
  * Walk the user stack of the current task as slot->req says, or name and hand over the frames that
- * are in the slot. Return the stack's id, 0 when there is none, and set slot->fresh.
+ * are in the slot. Return the stack's id, 0 when there is none, and set slot->odd.
  */
 extern __u64 cw_stack_user(__u32 slot);
 extern __u64 cw_stack_finish(__u32 slot);
@@ -76,6 +76,7 @@ extern __u64 cw_save_hash(__u32 slot, __u64 h);
 extern int cw_save_begin(__u32 slot, __u64 id);
 extern int cw_save_end(__u32 slot, __u64 id);
 extern int cw_save_end_hash(__u32 slot);
+extern int cw_outside_code(__u32 slot);
 extern __u64 cw_stack_top(void);
 extern __u32 cw_save_room(__u32 slot, __u64 from, __u32 few, __u32 most);
 

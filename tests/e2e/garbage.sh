@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A program that looks as if it had frame pointers, and has something else in that register when the
 # function is called: a walk gives another stack every time. The recorder notices, and keeps the address
-# and the caller from then on, whichever CPUs and processes the calls are spread over. The first stack of
-# a process is new as well: that many processes have one each says nothing about frame pointers.
+# and the caller from then on, whichever CPUs and processes the calls are spread over. It is not misled
+# by stacks that are many and right: of recursion, and of processes that live for a call each.
 # PARALLEL: stacks are counted.
 . "$(dirname "$0")/../lib.sh"
 need_tracing
@@ -21,7 +21,8 @@ cat >"$tmp/garbage.c" <<'END'
 #include <unistd.h>
 __attribute__((noipa)) void handle(uint64_t n) { __asm__ volatile("" :: "r"(n)); }
 __attribute__((noipa)) void sane(uint64_t n) { __asm__ volatile("" :: "r"(n)); }
-/* Calls handle with a frame pointer that leads to a made-up return address. */
+static char data[1 << 20];
+/* Calls handle with a frame pointer that leads to a made-up return address: of data. */
 void odd_caller(uint64_t n, void *frame);
 __asm__(".text\n.globl odd_caller\n.type odd_caller, @function\n"
 	"odd_caller:\n\tpush %rbp\n\tmov %rsi, %rbp\n\tcall handle\n\tpop %rbp\n\tret\n"
@@ -48,11 +49,22 @@ __attribute__((noipa)) static void work(uint64_t first, uint64_t calls)
 	for (uint64_t i = first; i < first + calls; i++) {
 		if (!(i % 200))
 			move_on(&all);
-		frame[1] = (uint64_t)work + i * 16;
+		frame[1] = (uint64_t)data + i * 16 % sizeof(data);
 		odd_caller(i, frame);
 		sane(i);
 	}
 	sched_setaffinity(0, sizeof(all), &all);
+}
+/* Each call has another stack, and each innermost one sleeps. */
+__attribute__((noipa)) static void branch(unsigned depth)
+{
+	sane(depth);
+	if (!depth) {
+		usleep(1);
+		return;
+	}
+	branch(depth - 1);
+	branch(depth - 1);
 }
 int main(int argc, char **argv)
 {
@@ -60,7 +72,9 @@ int main(int argc, char **argv)
 
 	printf("PID %d\n", getpid());
 	fflush(stdout);
-	for (uint64_t i = 0; i < (uint64_t)atoi(argv[1]); i++) {
+	if (argc == 2)
+		branch(atoi(argv[1]));
+	for (uint64_t i = 0; argc > 2 && i < (uint64_t)atoi(argv[1]); i++) {
 		pid_t child = fork();
 
 		if (!child) {
@@ -73,12 +87,15 @@ int main(int argc, char **argv)
 }
 END
 "$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/garbage" "$tmp/garbage.c" || fail "cannot compile"
-# run PROCESSES CALLS: so many processes one after the other, with so many calls each.
+# run PROCESSES CALLS: so many processes one after the other, with so many calls each; run DEPTH: recursion.
 run() {
+	local calls=$(($1 * ${2:-0}))
+
 	"$record" -o "$tmp/garbage.cwc" -f --exec "$tmp/garbage" handle sane -- "$@" >"$tmp/out" 2>"$tmp/log" || fail "$(cat "$tmp/log")"
 	import garbage || finish
+	[ $# = 2 ] || return
 	expect "calls of $*" "$(one "SELECT group_concat(function || ' ' || n) FROM (SELECT function, count(*) AS n FROM call GROUP BY 1 ORDER BY 1)")" \
-		"handle $(($1 * $2)),sane $(($1 * $2))"
+		"handle $calls,sane $calls"
 }
 one() { sqlite3 -batch "$tmp/garbage.db" "$1"; }
 run 1 20000
@@ -104,5 +121,17 @@ expect "the stacks of the functions of 1500 processes" "$(one "
 	SELECT group_concat(DISTINCT (SELECT group_concat(function, ' < ') FROM (SELECT function FROM callstack c
 		WHERE c.stack_id = k.stack_id AND depth < 3 ORDER BY depth))) FROM call k WHERE function = 'sane'")" "sane < work < main"
 expect "those that are the caller alone" "$(one "SELECT count(*) FROM stack WHERE caller_only AND stack_id IN ($stacks = 'sane')")" 0
+expect "the closing hint" "$(grep -c 'no frame pointers' "$tmp/log")" 0
+
+run 11
+of_branch="SELECT stack_id FROM callstack GROUP BY 1 HAVING sum(function = 'branch')"
+expect "calls and stacks of recursion" "$(one "SELECT count(*) || ' ' || count(DISTINCT stack_id) FROM call WHERE function = 'sane'")" "4095 4095"
+expect "the lengths of those" "$(one "SELECT group_concat(n || ' ' || calls) FROM (SELECT n, count(*) AS calls FROM (
+	SELECT (SELECT count(*) FROM callstack c WHERE c.stack_id = k.stack_id AND function = 'branch') AS n
+	FROM call k WHERE function = 'sane') GROUP BY n ORDER BY n)")" "$(for ((n = 1; n <= 12; n++)); do echo "$n $((1 << (n - 1)))"; done | paste -sd,)"
+expect "their outermost function of the program" "$(one "SELECT DISTINCT function FROM callstack c JOIN ($of_branch) USING(stack_id) WHERE depth =
+	(SELECT 1 + max(depth) FROM callstack WHERE stack_id = c.stack_id AND function = 'branch')")" main
+at_least "stacks of those that slept" "$(one "SELECT count(DISTINCT stack_id) FROM callstack JOIN ($of_branch) USING(stack_id) WHERE function LIKE '%nanosleep%'")" 2000
+expect "those of recursion that are the caller alone" "$(one "SELECT count(*) FROM stack JOIN ($of_branch) USING(stack_id) WHERE caller_only")" 0
 expect "the closing hint" "$(grep -c 'no frame pointers' "$tmp/log")" 0
 finish
