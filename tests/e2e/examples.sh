@@ -41,11 +41,16 @@ expect "complex-multi-hop: target arguments found" "$(query complex-multi-hop \
 # Each handoff has one worker.
 expect "workers.sql: handoffs" "$("$analyze" sql "$tmp/thread-pool.cwc" --format csv "@$examples/workers.sql" 2>/dev/null |
 	awk -F, 'NR > 1 { n += $4 } END { print n }')" "$(query thread-pool "SELECT count(*) FROM hop")"
-# The longest calls of the thread pool sleep for most of their time, and nobody but a timer wakes them.
+# The longest calls of the thread pool sleep for most of the time that they do not wait for a CPU, and a timer wakes them,
+# where that was seen: some guests hide what happens while their agent runs.
 "$analyze" sql "$tmp/thread-pool.cwc" --format csv "@$examples/slow-calls.sql" 2>/dev/null | sed 1d >"$tmp/slow"
 expect "slow-calls.sql: the slowest" "$(head -n 1 "$tmp/slow" | cut -d , -f 1-3)" \
 	"$(query thread-pool "SELECT function || ',' || tid || ',' || round(dur / 1e6, 3) FROM call ORDER BY dur DESC LIMIT 1")"
-at_least "slow-calls.sql: calls that slept until a timer" "$(awk -F, '$8 ~ /nanosleep/ && $10 > 0.5 * $3 && $11 ~ /interrupt/' "$tmp/slow" | wc -l)" 8
+of_sleepers() { # CONDITION
+	awk -F, '$1 == "write_result" && $11 != "-" && '"$1" "$tmp/slow" | wc -l
+}
+at_least "slow-calls.sql: calls that slept" "$(of_sleepers 1)" 3
+expect "slow-calls.sql: those that did not sleep until a timer" "$(of_sleepers '!($8 ~ /nanosleep/ && $10 > 0.5 * ($3 - $6 - $7) && $11 ~ /interrupt/)')" 0
 at_least "starved.sql: threads, each with a share of its time" "$("$analyze" sql "$tmp/thread-pool.cwc" --format csv "@$examples/starved.sql" 2>/dev/null |
 	awk -F, 'NR > 1 && $3 >= 0 && $3 <= 100 && $7 <= $5 + $6 + 0.001' | wc -l)" 5
 note "${queries:-0} queries run"

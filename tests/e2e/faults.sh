@@ -16,6 +16,10 @@ query() { # NAME SQL
 	sqlite3 -batch -bail "$tmp/$1.db" "$2"
 }
 
+goes_on() { # the target, since its count was $before
+	[ $(($(count_of 1) - before)) -ge 1000 ]
+}
+
 ends() { # NAME CODE
 	target_ends "$@"
 	tried=$((tried + 1))
@@ -70,8 +74,7 @@ wait $reader
 forget $recorder
 before=$(count_of 1)
 grep -q 'reader of the capture has gone' "$tmp/closed.log" || fail "closed pipe: $(cat "$tmp/closed.log")"
-sleep 0.2
-at_least "closed pipe: calls of the target behind it" $(($(count_of 1) - before)) 1000
+wait_for goes_on
 kill -TERM $target || fail "closed pipe: the target ended with its recorder"
 ends "closed pipe" 4
 import closed --no-symbols
@@ -113,8 +116,7 @@ expect "full disk: exit status of the recorder" $? 1
 forget $recorder
 before=$(count_of 1)
 grep -qi 'no space' "$tmp/full.log" || fail "full disk: $(cat "$tmp/full.log")"
-sleep 0.2
-at_least "full disk: calls of the target behind it" $(($(count_of 1) - before)) 1000
+wait_for goes_on
 kill -TERM $target || fail "full disk: the target ended with its recorder"
 ends "full disk" 10
 import full --no-symbols

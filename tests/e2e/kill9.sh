@@ -47,8 +47,9 @@ for ((i = 0; i < 10; i++)); do
 	[ -s "$tmp/import" ] || fail "kill $i: import does not say that the file ends early"
 	rm -f "$tmp/k.cwc" "$tmp/k.db"
 done
-# Who still waits for a CPU has not been counted: where many others want it, it is asked of half of them.
-limit_of "kills with more than 250 ms missing" 0 5
+# Who still waits for a CPU has not been counted: where many others want it, it is asked of half of them. Elsewhere one
+# may fall into a moment in which the whole machine stood still.
+limit_of "kills with more than 250 ms missing" 1 5
 at_most "kills with more than 250 ms missing, of 10" $late $limit
 note "at most $worst ms missing in 10 kills"
 
