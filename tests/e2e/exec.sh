@@ -57,9 +57,11 @@ run stubborn --duration 1 --exec /bin/sh libc.so.6:malloc -- -c 'trap "" TERM; s
 took=$((($(date +%s%N) - begin) / 1000000))
 at_least "ms of a second and the two that a program gets to end" "$took" 2900
 ended stubborn 'the duration is over'
+over() { # PID: it was killed, which takes a CPU; whoever inherited it may take a while to collect it
+	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
+}
 for pid in $(cat "$tmp/stubborn.out"); do
-	# Whoever inherited it may take a while to collect it.
-	grep -qs '^State:.[^ZX]' "/proc/$pid/status" && fail "process $pid goes on after the recording"
+	wait_for over $pid || fail "process $pid goes on after the recording"
 done
 run kind --duration 1 --exec /bin/sh libc.so.6:malloc -- -c 'trap "echo asked; exit 3" TERM; while :; do sleep 0.1; done'
 expect "a program that is asked to end" "$(cat "$tmp/kind.out")" asked
