@@ -18,9 +18,19 @@ part() { # SUMMARY
 		at = index($0, "\"chain_id\":") { print substr($0, at + 11, 200) }'
 }
 
-# Records, follows, and takes samples of what follow keeps: $early and $late of the run, in KiB.
+# Ticks of CPU time: of the whole machine, with what a hypervisor took, and of this test.
+ticks() {
+	awk '$1 == "cpu" { print $2 + $3 + $4 + $7 + $8 + $9 }' /proc/stat
+}
+own_ticks() {
+	awk '{ sub(/.*\) /, ""); print $12 + $13 + $14 + $15 }' /proc/$$/stat
+}
+
+# Records, follows, and takes samples of what follow keeps: $early and $late of the run, in KiB. What others had of the
+# CPUs meanwhile, of 100, is in $others.
 stream() {
-	local follower kb
+	local follower kb all own begun
+	all=$(ticks) own=$(own_ticks) begun=$EPOCHSECONDS
 	rm -f "$tmp/stream" "$tmp/shown" "$tmp"/f.*
 	mkfifo "$tmp/stream" "$tmp/shown"
 	("$record" -o - "${hop[@]}" --exec "$workloads/queue_bench" -- --rate 20000 --seconds "$seconds" \
@@ -42,6 +52,7 @@ stream() {
 	expect "exit status of follow" $? 0
 	wait
 	pids=()
+	others=$((100 * ($(ticks) - all - $(own_ticks) + own) / ((EPOCHSECONDS - begun) * $(nproc) * $(getconf CLK_TCK))))
 	cat "$tmp/f.err"
 	expect "trouble of the recorder" "$(grep -c 'failed' "$tmp/f.log")" 0
 	early=$(most 20 50) late=$(most 75 100)
@@ -57,15 +68,20 @@ most() { # FROM TO: the greatest sample between these parts of the run, of 100
 	echo $most
 }
 
+# No exact rate can be asked of a machine that others have a tenth of.
+shared() {
+	busy || [ "$others" -ge 10 ]
+}
+
 # It keeps what has come and waits for its turn: more than before once the machine had other things to do, and
 # there the rate is not held or the ring full. Another run tells that from a leak or a loss that is ours; on a
 # machine that is busy it goes on and on.
 for _ in 1 2 3; do
 	stream
-	busy && break
+	shared && break
 	[ "$late" -le $allowed ] && [ "${rate:-0}" -ge 19000 ] && ! grep -q LOST "$tmp/f.log" && break
 done
-if busy; then
+if shared; then
 	loosened "KiB of follow: at most 400000 all the while"
 	at_most "KiB of follow" "$late" 400000
 else
@@ -76,13 +92,13 @@ fi
 summary() { # JSON PATH
 	sqlite3 :memory: "SELECT json_extract(CAST(readfile('$tmp/f.summary') AS TEXT), '$1')"
 }
-if busy && [ "${rate:-0}" -lt 19000 ]; then
-	loosened "only $rate handoffs a second"
+if shared && [ "${rate:-0}" -lt 19000 ]; then
+	loosened "only $rate handoffs a second, others had $others of 100 of the CPUs"
 else
 	at_least "handoffs a second" "$rate" 19000
 fi
 expect "records that came too late" "$(summary '$.capture.late_records')" 0
-if busy && grep -q LOST "$tmp/f.log"; then
+if shared && grep -q LOST "$tmp/f.log"; then
 	loosened "the ring was full"
 	lossless=
 else
@@ -184,8 +200,10 @@ wait_for recorder_ready "$tmp/k.log" $recorder
 timeout 60 "$analyze" follow "$tmp/k.cwc" >"$tmp/k.txt" 2>"$tmp/k.err" &
 follower=$!
 wait_for grep -q '^chain 100 ' "$tmp/k.txt"
+child=$(pgrep -P $recorder)
 kill -KILL $recorder
 wait $recorder 2>/dev/null
+kill -KILL $child # its target would go on beside the next tests
 wait $follower
 expect "exit status of follow of a file whose recorder was killed" $? 0
 forget $recorder
