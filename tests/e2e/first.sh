@@ -18,7 +18,7 @@ ln -s "$here/../examples" "$tmp/reader/examples"
 {
 	echo 'trap "kill \$(jobs -p) 2>/dev/null" EXIT; sudo() { "$@"; }'
 	# Its process is whichever was started last, and needs a moment to begin.
-	sed -E 's/-p (PID|[0-9]+)/-p $!/; s/&$/\& sleep 1/' "$tmp/commands"
+	sed -E 's/-p (PID|[0-9]+)/-p $!/; s/&$/\& until [ ! \/proc\/$!\/exe -ef \/proc\/$$\/exe ]; do sleep 0.05; done; sleep 1/' "$tmp/commands"
 	echo 'build/callweave-analyze sql trace.cwc @examples/hop-latency.sql'
 } >"$tmp/script"
 # The one chain of 200 ms or more that is shown may have begun before the recording: then once more.
