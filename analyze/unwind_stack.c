@@ -46,6 +46,8 @@ struct walk {
 	int hidden;      /* index in out of a frame that hides the next one; -1 none */
 	int unsure;      /* index in out of a frame that may hide the next one; -1 none */
 	uint64_t caller; /* of the function that was just entered; 0 unknown */
+	int by_hand; /* index in out of a frame that nobody called, but that is returned to; -2 none
+		      */
 	bool later;
 	bool other; /* a signal was handled on another stack than the one it came on */
 };
@@ -190,6 +192,23 @@ static enum cw_unwind_result guess_step(struct walk *w, enum cw_code_info info,
 	return step;
 }
 
+/*
+ * A return address that is a function's first instruction was not left by a call: makecontext put
+ * it at the beginning of a stack. What is above is no return address then.
+ */
+static bool returned_to(struct walk *w, struct cw_regs *regs, const struct cw_rules **row)
+{
+	struct cw_unwound *out = w->out;
+
+	if (regs->exact || w->unsure >= 0 || out->n < 2 ||
+	    find(w, regs->pc, true, row) != CW_CODE_RULES)
+		return false;
+	regs->exact = true;
+	out->exact[out->n - 1] = true;
+	w->by_hand = (int)out->n - 1;
+	return true;
+}
+
 /* One frame on, by rules or, where there are none, by the frame pointer. False: out says why. */
 static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *regs)
 {
@@ -198,6 +217,8 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 	enum cw_code_info info = find(w, regs->pc, regs->exact, &row);
 	enum cw_unwind_result step;
 
+	if (info == CW_CODE_NO_RULES && returned_to(w, regs, &row))
+		info = CW_CODE_RULES;
 	switch (info) {
 	case CW_CODE_RULES:
 		step = cw_unwind_step(w->src->machine, row, mem, regs);
@@ -206,6 +227,11 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 			through_signal(w, sp, step == CW_UNWIND_CALLER ? regs : NULL);
 		break;
 	case CW_CODE_NONE:
+		if (w->by_hand + 2 == (int)w->out->n) {
+			w->out->n--;
+			w->out->complete = true;
+			return false;
+		}
 		w->out->broken = true;
 		w->out->problem = no_code;
 		return false;
@@ -316,6 +342,9 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 		out->truncated = false;
 		out->problem = NULL;
 	}
+	for (unsigned i = first + 1; i < out->n; i++)
+		out->exact[i] |= find(w, out->pc[i], out->exact[i], &row) == CW_CODE_NO_RULES &&
+				 find(w, out->pc[i], true, &row) == CW_CODE_RULES;
 	for (unsigned i = first + (entry && !first); i + 1 < out->n && w->hidden < 0; i++) {
 		if (hides_caller(w, i))
 			w->hidden = (int)i;
@@ -334,7 +363,7 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 static void to_end(struct walk *w, const struct cw_stack_regs *end)
 {
 	struct cw_unwound *out = w->out, tail;
-	struct walk t = {.src = w->src, .out = &tail, .hidden = -1, .unsure = -1};
+	struct walk t = {.src = w->src, .out = &tail, .hidden = -1, .unsure = -1, .by_hand = -2};
 	struct cw_saved mem = memory_of(end);
 	struct cw_regs regs = regs_of(end, w->src->machine, false);
 	int from = (int)(end->frame + w->chain.shift) + w->base;
@@ -344,6 +373,8 @@ static void to_end(struct walk *w, const struct cw_stack_regs *end)
 	    out->pc[from] != regs.pc)
 		return;
 	start(&tail);
+	regs.exact = out->exact[from];
+	t.by_hand = regs.exact && from ? -1 : -2;
 	while (tail.n + (unsigned)from + 1 < CW_MAX_UNWOUND && step(&t, &mem, &regs))
 		add(&tail, regs.pc, regs.exact);
 	w->later |= t.later;
@@ -427,7 +458,7 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 		     const struct cw_stack_regs *begin, const struct cw_stack_regs *end,
 		     struct cw_unwound *out)
 {
-	struct walk w = {.src = src, .out = out, .hidden = -1, .unsure = -1};
+	struct walk w = {.src = src, .out = out, .hidden = -1, .unsure = -1, .by_hand = -2};
 	bool entry = s->flags & CW_STACK_ENTRY, gap, unknown;
 
 	start(out);

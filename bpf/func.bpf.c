@@ -194,6 +194,9 @@ int cw_func_entry(struct pt_regs *ctx)
 #else
 	words[0] = PT_REGS_RET(ctx);
 #endif
+	/* A tail call's return address may be replaced by its caller's probe. */
+	if (cw_may_be_trampoline(words[0]))
+		words[0] = cw_true_return(sp, words[0]);
 	if (cookie >> 16 & CW_COOKIE_STACK)
 		stack = cw_entry_stack(ctx, t, cookie, words[0], ts);
 	r = cw_reserve(CW_PROBE_ENTRY, sizeof(*r), ts);

@@ -89,7 +89,7 @@ __noinline int cw_save_put_back(__u32 slot)
 
 	if (!s || !area)
 		return 0;
-	for (i = 0; i < 64; i++) {
+	for (i = 0; i < CW_MAX_PENDING; i++) {
 		if (!r)
 			break;
 		off = BPF_CORE_READ(r, stack) - s->from;

@@ -30,7 +30,9 @@ struct {
 
 /*
  * Put back the addresses that return probes replaced by their trampoline's. Pending returns are
- * kept innermost first; those of tail calls share one place on the stack.
+ * kept innermost first, with the place of the address: those of functions that keep no frame
+ * pointer are on no frame. Tail calls share a place, and all but the last have the trampoline's
+ * address there.
  */
 __noinline int cw_true_returns(__u32 slot)
 {
@@ -38,22 +40,43 @@ __noinline int cw_true_returns(__u32 slot)
 	struct return_instance *r = BPF_CORE_READ(task, utask, return_instances);
 	__u64 trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr), *frames;
 	volatile struct cw_slot *s = cw_slot_at(slot);
-	__u32 i;
+	__u32 i, step;
 
 	if (!s || !trampoline)
 		return 0;
 	frames = ((struct cw_stack *)s->rec)->frames;
-	for (i = 1; i < CW_MAX_FRAMES; i++) {
-		if (i >= s->n || !r)
+	s->frame = 1;
+	for (step = 0; step < CW_MAX_FRAMES + CW_MAX_PENDING; step++) {
+		i = s->frame;
+		if (i >= s->n || i >= CW_MAX_FRAMES || !r)
 			break;
-		if (frames[i] != trampoline)
+		if (frames[i] != trampoline) {
+			s->frame = i + 1;
 			continue;
-		frames[i] = BPF_CORE_READ(r, orig_ret_vaddr);
-		if (BPF_CORE_READ(r, chained))
-			r = BPF_CORE_READ(r, next);
+		}
+		if (BPF_CORE_READ(r, stack) > s->fps[i])
+			frames[i] = BPF_CORE_READ(r, orig_ret_vaddr);
 		r = BPF_CORE_READ(r, next);
 	}
 	return 0;
+}
+
+/* The same of a return address that was read at a place. */
+__noinline __u64 cw_true_return(__u64 at, __u64 address)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *r = BPF_CORE_READ(task, utask, return_instances);
+	__u64 trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	__u32 i;
+
+	for (i = 0; i < CW_MAX_PENDING; i++) {
+		if (!r || address != trampoline)
+			break;
+		if (BPF_CORE_READ(r, stack) == at)
+			address = BPF_CORE_READ(r, orig_ret_vaddr);
+		r = BPF_CORE_READ(r, next);
+	}
+	return address;
 }
 
 /*
@@ -89,8 +112,7 @@ __noinline int cw_walk(__u32 slot)
 		ret = pair[1] & CW_CODE_MASK;
 		if (ret < CW_MIN_CODE || ret >> 56)
 			return 0;
-		/* Only the trampoline is likely to start a page. */
-		if (!(ret & 0xfff))
+		if (cw_may_be_trampoline(ret))
 			s->trampolines = 1;
 		frames[i] = ret;
 		s->fps[i] = fp;

@@ -15,7 +15,8 @@
 #define CW_MAX_FRAMES_POW2 128 /* no less than CW_MAX_FRAMES */
 #define CW_SLOT_SCHED      (CW_STACK_SLOTS - 1)
 #define CW_NO_SLOT         CW_STACK_SLOTS
-#define CW_KSTACK_SKIP     2 /* frames of the tracer: the program and the function that ran it */
+#define CW_MAX_PENDING     64 /* the kernel keeps so many returns of a thread */
+#define CW_KSTACK_SKIP     2  /* frames of the tracer: the program and the function that ran it */
 
 /* The registers a walk starts from. */
 struct cw_uregs {
@@ -42,11 +43,11 @@ struct cw_slot {
 	__u32 want;        /* bytes of the user stack to save */
 	__u32 saved;       /* bytes of it in the save area */
 	__u32 at_end;      /* they end where the stack begins */
-	__u32 reserved;
-	__u64 from; /* where the bytes come from */
-	__u64 end;  /* hash of the bytes behind the last frame pointers */
-	__u64 top;  /* where the stack begins, or a little above; 0 unknown */
-	__u64 code; /* the program's own, and its bytes */
+	__u32 frame;       /* one that is looked at */
+	__u64 from;        /* where the bytes come from */
+	__u64 end;         /* hash of the bytes behind the last frame pointers */
+	__u64 top;         /* where the stack begins, or a little above; 0 unknown */
+	__u64 code;        /* the program's own, and its bytes */
 	__u64 code_size;
 	struct cw_stack_req req;
 	struct pt_regs regs; /* scratch: programs have 512 bytes of stack, callees included */
@@ -68,6 +69,10 @@ struct {
  */
 extern __u64 cw_stack_user(__u32 slot);
 extern __u64 cw_stack_finish(__u32 slot);
+
+/* Return addresses: only the trampoline of return probes is likely to start a page. */
+#define cw_may_be_trampoline(address) (!((address)&0xfff))
+extern __u64 cw_true_return(__u64 at, __u64 address);
 
 /* Saved memory, in save.bpf.c. */
 extern int cw_save_copy(__u32 slot);

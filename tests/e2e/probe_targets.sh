@@ -265,17 +265,29 @@ if command -v go >/dev/null; then
 package main
 import ("fmt"; "sync")
 //go:noinline
+func leaf(n int) int { return n + 1 }
+//go:noinline
+func middle(n int) int { return leaf(n) + 1 }
+//go:noinline
 func work(n int) int { if n == 0 { return 0 }; var pad [64]byte; pad[n%64] = 1; return work(n-1) + int(pad[n%64]) }
 func main() {
 	var wg sync.WaitGroup
-	for i := 0; i < 40; i++ { wg.Add(1); go func() { defer wg.Done(); work(500) }() }
+	for i := 0; i < 40; i++ { wg.Add(1); go func() { defer wg.Done(); work(500); middle(1) }() }
 	wg.Wait()
 	fmt.Println("done")
 }
 END_GO
 	for strip in "" "-s -w"; do
 		HOME=$tmp GOFLAGS=-mod=mod go build -ldflags "$strip" -o real real.go >x.log 2>&1 || { note "go cannot build here"; break; }
-		"$record" ./real --find-symbol main.work >/dev/null 2>&1 || continue # stripped: no names
+		# Stripped there are no names: its code is the same.
+		[ -n "$strip" ] || leaf=$("$record" ./real --find-symbol main.leaf | sed -n "s/.*=main.leaf .*offset=/+/p")
+		for how in fp dwarf; do
+			"$record" -o go.cwc --stack $how --exec ./real "$PWD/real:$leaf" >x.log 2>&1 || fail "Go: $(tail -n 1 x.log)"
+			expect "Go${strip:+, stripped}, $how: whole stacks of one depth" "$("$analyze" sql go.cwc --no-cache --format csv \
+				"SELECT count(*), sum(complete), max(frame_count), min(frame_count) FROM slice JOIN stack USING(stack_id)" |
+				tail -n 1 | tr -d '\r')" 40,40,4,4
+		done
+		[ -z "$strip" ] || continue
 		refuses real ./real main.work 'is a Go program'
 	done
 fi

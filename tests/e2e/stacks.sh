@@ -110,14 +110,50 @@ expect "executed meanwhile: paths with a stack of another's" "$(compared later "
 	FROM compared WHERE kind = 'entry' GROUP BY stack_id HAVING count(DISTINCT path) > 1)")" 0
 expect "executed meanwhile: stacks that are not right and do not say so" "$(compared later "$wrong complete AND NOT right")" ""
 
-# Return probes on functions that are still to return: their trampoline is in no stack.
-ways returns stack_test --stack dwarf --ret step_a path_direct path_deep thread_main path_thread
+# Code without unwind information. What it may hide is not said to be whole; its own caller is known when it
+# was just entered, and what a signal interrupted is known by what the kernel put on the stack.
+bare() { # HOW
+	"$record" -o "$tmp/bare.cwc" --stack "$1" --exec "$workloads/no_tables" behind_bare bare_leaf handled in_context \
+		>"$tmp/bare.out" 2>"$tmp/bare.log" || fail "without tables: $(cat "$tmp/bare.log")"
+	import bare
+}
+bare_stacks() { # FUNCTION WHERE
+	sqlite3 -batch "$tmp/bare.db" "SELECT count(*) FROM ($chains) s JOIN slice c USING(stack_id)
+		JOIN probe p USING(probe_id)
+		WHERE p.function = '$1' AND $2"
+}
+if [ "$(uname -m)" = x86_64 ]; then
+	for how in fp dwarf; do
+		bare $how
+		expect "$how: stacks through assembly that say what may be missing" \
+			"$(bare_stacks behind_bare "NOT complete AND broken AND problem LIKE '%may hide%'
+				AND chain LIKE 'behind_bare < calls_bare < each_way < main < %'")" 3
+		expect "$how: stacks of assembly that was just entered" "$(bare_stacks bare_leaf "complete
+			AND chain LIKE 'bare_leaf < asks_leaf < each_way < main < %'")" 3
+		expect "$how: stacks that makecontext made" "$(bare_stacks in_context "complete
+			AND chain LIKE 'in_context < context_main < %' AND frame_count = 3")" 3
+	done
+	expect "dwarf: stacks of a handler that returns through code without tables" "$(bare_stacks handled "complete
+		AND chain LIKE 'handled < on_signal < bare_restorer < interrupted < each_way < main < %'")" 3
+fi
+
+# Return probes on functions that are still to return, some without frame pointers, one tail-called by another:
+# their trampoline is in no stack.
+returning=(step_a path_direct path_deep thread_main path_thread path_qsort libc.so.6:qsort libc.so.6:qsort_r)
+ways returns stack_test --stack dwarf --ret "${returning[@]}"
 expect "return probes: paths whose functions are not as the program knows them" \
 	"$(compared returns "SELECT path, functions FROM compared WHERE path <> 'own stack'
 		AND NOT (functions = true_functions AND complete)")" ""
-ways fpreturns stack_test --ret step_a path_direct path_deep thread_main path_thread
+ways fpreturns stack_test --ret "${returning[@]}"
 expect "frame pointers, return probes: paths whose functions are not as the program knows them" \
 	"$(compared fpreturns "SELECT path, functions FROM compared
 		WHERE path NOT IN ('signal', 'own stack')
 		AND NOT (functions = true_functions AND complete)")" ""
+for how in returns fpreturns; do
+	expect "$how: stacks with the trampoline" "$(query $how "SELECT count(DISTINCT stack_id) FROM callstack
+		WHERE module = '[uprobes]'")" 0
+	expect "$how: stacks of the function that is tail-called, of other callers" "$(query $how "SELECT DISTINCT chain
+		FROM ($chains) s JOIN slice c USING(stack_id) JOIN probe p USING(probe_id)
+		WHERE p.function = 'qsort_r' AND complete AND chain NOT LIKE '%qsort_r < path_qsort < main < %'")" ""
+done
 finish

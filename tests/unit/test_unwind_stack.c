@@ -15,7 +15,8 @@ static struct cw_rules of_go;
 /*
  * Code by address: 0x401xxx keeps frame pointers, 0x402xxx does not, 0x403xxx begins threads,
  * 0x404xxx has no rules, 0x405xxx may still get some, 0x406xxx has none and keeps frame pointers,
- * 0x407xxx is Go's. Nothing else is mapped.
+ * 0x407xxx is Go's. 0x408xxx has no rules, and 0x409000 is where a function begins. Nothing else is
+ * mapped.
  */
 static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_rules **rules)
 {
@@ -31,7 +32,11 @@ static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_ru
 	case 0x403:
 		*rules = &outermost;
 		return CW_CODE_RULES;
+	case 0x409:
+		*rules = &by_sp;
+		return CW_CODE_RULES;
 	case 0x404:
+	case 0x408:
 		return CW_CODE_NO_RULES;
 	case 0x405:
 		return CW_CODE_LATER;
@@ -214,6 +219,30 @@ static void may_hide_its_caller(void **state)
 	assert_true(found.complete && !found.broken);
 }
 
+/* makecontext puts a function's begin where a return address would be, and data above. */
+static void nobody_called_it(void **state)
+{
+	const uint64_t words[] = {0, 0x402021, 0, 0x409000, 0, 0x7f0000001000, 0, 0};
+	const uint64_t fp[] = {0x402010}, all[] = {0x402010, 0x402021, 0x409000};
+	const uint64_t chain[] = {0x401010, 0x401021, 0x409000};
+	const uint64_t called[] = {0, 0x402021, 0, 0x7f0000001000};
+
+	(void)state;
+	assert_true(unwind(stack_of(CW_STACK_DWARF, 0, 1, fp),
+			   regs_of(0, 0x402010, STACK, 1, STACK, 8, words), NULL));
+	expect_frames(3, all);
+	assert_true(found.complete && found.exact[2] && !found.exact[1]);
+	/* By frame pointers, with the end saved. */
+	assert_true(unwind(stack_of(0, 0, 3, chain), NULL,
+			   regs_of(2, 0x409000, STACK + 32, 1, STACK, 8, words)));
+	expect_frames(3, chain);
+	assert_true(found.complete && found.exact[2] && !found.exact[1]);
+	/* It returns to code, which what is above was not left by. */
+	assert_true(unwind(stack_of(0, 0, 3, chain), NULL,
+			   regs_of(2, 0x409000, STACK, 1, STACK, 4, called)));
+	assert_true(found.broken && !found.complete);
+}
+
 static void go_keeps_frame_pointers(void **state)
 {
 	const uint64_t fp[] = {0x407010, 0x407041, 0x407051};
@@ -334,17 +363,12 @@ static void hostile_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(joins_frame_pointers),
-		cmocka_unit_test(says_what_is_hidden),
-		cmocka_unit_test(gap_is_too_large),
-		cmocka_unit_test(false_frames_go),
-		cmocka_unit_test(code_without_rules),
-		cmocka_unit_test(falls_back),
-		cmocka_unit_test(may_hide_its_caller),
-		cmocka_unit_test(enters_without_rules),
-		cmocka_unit_test(go_keeps_frame_pointers),
-		cmocka_unit_test(begins_without_rules),
-		cmocka_unit_test(waits),
+		cmocka_unit_test(joins_frame_pointers),    cmocka_unit_test(says_what_is_hidden),
+		cmocka_unit_test(gap_is_too_large),        cmocka_unit_test(false_frames_go),
+		cmocka_unit_test(code_without_rules),      cmocka_unit_test(falls_back),
+		cmocka_unit_test(may_hide_its_caller),     cmocka_unit_test(enters_without_rules),
+		cmocka_unit_test(go_keeps_frame_pointers), cmocka_unit_test(nobody_called_it),
+		cmocka_unit_test(begins_without_rules),    cmocka_unit_test(waits),
 		cmocka_unit_test(hostile_records),
 	};
 
