@@ -10,6 +10,8 @@
 #include "symbol_links.h"
 #include "unwind_modules.h"
 
+static const char useless[] = "no unwind information that can be used";
+
 struct module {
 	struct cw_hnode by_id;
 	struct module *next;
@@ -18,6 +20,7 @@ struct module {
 	char *from;         /* where cfi came from: "capture" or a path */
 	char *tried;        /* what did not serve, or NULL */
 	bool searched;      /* for a file */
+	bool offered;       /* something was embedded that did not serve */
 	bool frames;        /* its functions keep frame pointers, whatever it is made of */
 	char *path;         /* NULL: no record described it */
 	char build_id[2 * sizeof(((struct cw_module *)0)->build_id) + 1];
@@ -137,7 +140,7 @@ void cw_unwind_modules_offer(struct cw_unwind_modules *u, uint32_t module_id, ui
 		cw_elf_free(elf);
 		return;
 	}
-	take(u, m, elf);
+	m->offered |= elf && !take(u, m, elf);
 }
 
 uint64_t cw_unwind_modules_known(const struct cw_unwind_modules *u)
@@ -149,6 +152,18 @@ uint64_t cw_unwind_modules_known(const struct cw_unwind_modules *u)
 static bool has_file(const struct module *m)
 {
 	return m->path && (m->path[0] != '[' || !strcmp(m->path, "[vdso]"));
+}
+
+/* What did not serve is said. */
+static void take_or_note(struct cw_unwind_modules *u, struct module *m, struct cw_elf *elf,
+			 FILE *tried)
+{
+	const char *path = elf ? cw_elf_path(elf) : NULL;
+	char *from = cw_strndup(path ? path : "capture", strlen(path ? path : "capture"));
+
+	if (elf && !take(u, m, elf))
+		cw_sources_note(tried, "%s: %s", from, useless);
+	free(from);
 }
 
 static void search(struct cw_unwind_modules *u, struct module *m)
@@ -166,8 +181,8 @@ static void search(struct cw_unwind_modules *u, struct module *m)
 	if (!tried)
 		return;
 	id.dev = *m->dev ? m->dev : NULL;
+	files.embedded_why = m->offered ? useless : NULL;
 	cw_sources_find(&id, u->places, &files, tried);
-	fclose(tried);
 	/* A separate debug file may have no more than .debug_frame, or no unwind information. */
 	both[0] = files.image;
 	both[1] = files.debug != files.image ? files.debug : NULL;
@@ -175,8 +190,9 @@ static void search(struct cw_unwind_modules *u, struct module *m)
 		if (m->cfi)
 			cw_elf_free(both[i]);
 		else
-			take(u, m, both[i]);
+			take_or_note(u, m, both[i], tried);
 	}
+	fclose(tried);
 	cw_elf_free(files.alt);
 	cw_elf_free(files.mini);
 	free(files.looked);

@@ -252,4 +252,11 @@ if unshare -m true 2>/dev/null; then
 fi
 
 note "$(wc -l <"$tmp/wanted") frames; $(($(size none) / 1024)) KiB bare, $(($(size symbols) / 1024)) with symbols, $(($(size all) / 1024)) with all"
+
+# ---- unwind information ----------------------------------------------------------------------------
+objcopy -R .eh_frame -R .eh_frame_hdr "$whole" "$tmp/bin/trace_async_test"
+capture bare --stack dwarf
+useless="no unwind information that can be used"
+expect "a program without: what was tried" "$(module "coalesce(unwind_from, '-') || ': ' || unwind_tried" "$tmp/bare.cwc")" \
+	"-: capture: $useless; $tmp/bin/trace_async_test: $useless"
 finish
