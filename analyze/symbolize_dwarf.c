@@ -370,9 +370,23 @@ static void claim(struct walk *w, struct cw_dwarf_pc **all, size_t count, unsign
 		qsort(w->pcs, w->count, sizeof(struct cw_dwarf_pc *), by_pc);
 }
 
-/* With split DWARF the functions are in another file, with its own table of file names. */
-static void look_into(struct walk *w, Dwarf_Die *split)
+/* With split DWARF the functions are in another file; this unit says which. */
+static void note_apart(struct walk *w)
 {
+	Dwarf_Attribute attr;
+	const char *name = dwarf_formstring(dwarf_attr(&w->unit, DW_AT_dwo_name, &attr));
+
+	if (!name)
+		name = dwarf_formstring(dwarf_attr(&w->unit, DW_AT_GNU_dwo_name, &attr));
+	for (size_t i = 0; i < w->count; i++)
+		w->pcs[i]->apart = name;
+}
+
+/* That file has its own table of file names. */
+static void look_into(struct walk *w, Dwarf_Die *split, uint8_t type)
+{
+	if (type == DW_UT_skeleton && !split->addr)
+		note_apart(w);
 	if (split->addr) {
 		read_files(w, split);
 		find_functions(w, split);
@@ -405,7 +419,7 @@ void cw_dwarf_lookup(Dwarf *dwarf, struct cw_dwarf_pc *pcs, size_t count, unsign
 			continue;
 		claim(&w, all, count, unit % parts);
 		if (w.count && unit % parts == part) {
-			look_into(&w, &split);
+			look_into(&w, &split, type);
 			if (done)
 				atomic_fetch_add(done, w.count);
 		}

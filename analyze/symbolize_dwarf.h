@@ -31,8 +31,9 @@ struct cw_dwarf_pc {
 	const struct cw_scope *scope; /* innermost; NULL unknown */
 	const char *file;             /* NULL unknown */
 	int line;                     /* 0 unknown */
-	bool claimed;                 /* a compilation unit covers it */
-	unsigned part;                /* whose it is: that of its unit, 0 when none covers it */
+	const char *apart; /* the file (.dwo) that its functions are in, not found; else NULL */
+	bool claimed;      /* a compilation unit covers it */
+	unsigned part;     /* whose it is: that of its unit, 0 when none covers it */
 };
 
 /*

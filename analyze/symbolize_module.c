@@ -188,6 +188,26 @@ static const char *named_by(const struct cw_module_files *f)
 	return path_of(f->embedded ? f->embedded : f->image ? f->image : f->debug);
 }
 
+/* Addresses whose functions are in other files, the first of which is named. */
+static void note_apart(const struct cw_module_work *w, const struct cw_dwarf_pc *found,
+		       size_t known, FILE *tried)
+{
+	const char *name = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < known; i++) {
+		if (found[i].part != w->part || !found[i].apart)
+			continue;
+		n++;
+		if (!name)
+			name = found[i].apart;
+	}
+	if (n)
+		cw_sources_note(tried,
+				"not there: %s, so no inlined functions at %zu of %zu addresses",
+				name, n, known);
+}
+
 static void name_codes(struct cw_module_work *w, struct cw_symtab *table, bool no_lines,
 		       FILE *tried, const volatile sig_atomic_t *cancel)
 {
@@ -202,6 +222,8 @@ static void name_codes(struct cw_module_work *w, struct cw_symtab *table, bool n
 		named += w->codes[i].count != 0;
 		lines += found && found[i].file;
 	}
+	if (found && !*cancel)
+		note_apart(w, found, known, tried);
 	free(found);
 	if (*cancel)
 		cw_sources_note(tried, "cancelled");

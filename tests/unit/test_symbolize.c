@@ -137,8 +137,21 @@ static void test_moved_text(void **state)
 
 static void test_split_dwarf(void **state)
 {
+	sqlite3 *db = fx_db(schema);
+	uint64_t inlined;
+
 	(void)state;
 	check_build("split", "-gsplit-dwarf -pie -fPIE");
+	/* Without the other file: lines, and why there are no inlined functions. */
+	fx_output("rm -f *.dwo src/*.dwo; echo");
+	inlined = truth("split", "inlined");
+	fx_module(db, 1, in_dir("split"), fx_build_id("split"));
+	fx_frame(db, 1, 1, inlined, 1);
+	assert_int_equal(cw_symbolize(db, NULL), 0);
+	fx_expect(db, 1, "outer+%d src/prog.c:18", (int)(inlined - offset_of("split", "outer")));
+	assert_non_null(strstr(fx_module_text(db, 1, "tried"),
+			       ".dwo, so no inlined functions at 1 of 1 addresses"));
+	sqlite3_close(db);
 }
 
 static void test_absolute_source(void **state)
