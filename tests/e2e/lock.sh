@@ -35,7 +35,8 @@ for how in pid exec; do
 	expect "$how: waits that are not as long as the mutex was held" "$(query $how \
 		"SELECT count(*) FROM futex_wait w JOIN t.lock l ON w.address = l.mutex AND w.ts BETWEEN l.start_ns AND l.end_ns
 		 WHERE l.round IN ($kept) AND w.dur NOT BETWEEN l.released_ns - l.start_ns - 10000000 * $slow AND l.end_ns - l.start_ns")" 0
-	at_least "$how: the shortest of them, ms" "$(query $how "SELECT min(released_ns - start_ns) / 1000000 FROM t.lock")" 200
+	# It is held for 250 ms, and asked for when the waiter gets a CPU.
+	at_least "$how: the shortest of them, ms" "$(query $how "SELECT min(released_ns - start_ns) / 1000000 FROM t.lock")" 100
 	expect "$how: rounds whose futex wait names address, duration and the observed waker" "$(query $how \
 		"SELECT count(DISTINCT l.round) FROM t.lock l JOIN futex_wait w
 		 ON w.utid = (SELECT utid FROM thread WHERE tid = l.waiter_tid) AND w.ts BETWEEN l.start_ns AND l.end_ns
