@@ -104,8 +104,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (during)
 		move_text(over);
-	/* Memory that is moved over text is looked for in growing distances. */
-	usleep(during && over ? 1000000 : 300000);
+	/* Memory that is moved over text is looked for in growing distances: 0.8 s and 1.6 s here. */
+	usleep(during && over ? 2500000 : 300000);
 	for (int i = 0; i < 20; i++) {
 		moved_outer();
 		usleep(1000);
