@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (during)
 		move_text(over);
-	/* Memory that is moved over text is looked for in growing distances: 0.8 s and 1.6 s here. */
+	/* Memory that is moved over text is looked for in growing distances, here of 1.6 s. */
 	usleep(during && over ? 2500000 : 300000);
 	for (int i = 0; i < 20; i++) {
 		moved_outer();
