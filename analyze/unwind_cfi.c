@@ -136,6 +136,17 @@ static bool read_cfa(struct cw_rules *row, Dwarf_Frame *frame)
 	return row->cfa.kind != CW_RULE_UNDEFINED;
 }
 
+/* GCC's functions that align their stack have no other rule for the frame pointer. libdw writes out
+ * the CFA that an expression begins with. */
+static bool links_frames(const struct cw_machine *m, const struct cw_rule *r)
+{
+	const Dwarf_Op *op = r->ops ? &r->ops[r->nops - 1] : NULL;
+
+	return r->of == m->fp && r->kind == CW_RULE_AT_EXPR && op && r->nops <= 2 &&
+	       (r->nops < 2 || op[-1].atom == DW_OP_call_frame_cfa) &&
+	       op->atom == DW_OP_breg0 + m->fp && op->number == 0;
+}
+
 static void read_rules(struct cw_rules *row, Dwarf_Frame *frame)
 {
 	struct cw_rule rules[CW_NREGS] = {};
@@ -154,6 +165,7 @@ static void read_rules(struct cw_rules *row, Dwarf_Frame *frame)
 			r->kind = CW_RULE_UNDEFINED;
 		else
 			set_rule(r, ops, nops);
+		row->linked |= links_frames(cw_machine_of(row->ra != 16), r);
 		row->n++;
 	}
 	row->rules = cw_grow(NULL, row->n ? row->n : 1, sizeof(rules[0]));

@@ -39,6 +39,7 @@ struct cw_rules {
 	bool found;  /* false: no information covers the address */
 	bool signal; /* the frame of a signal handler's return: its caller was interrupted */
 	bool go;     /* of code that keeps frame pointers, whatever the rules use */
+	bool linked; /* the caller's frame pointer is saved where the frame pointer points to */
 	uint8_t ra;  /* register whose caller's value is the return address */
 	uint8_t n;
 	struct cw_rule cfa;

@@ -323,7 +323,7 @@ static bool hides_caller(struct walk *w, unsigned i)
 	if (find(w, w->out->pc[i], w->out->exact[i], &row) != CW_CODE_RULES)
 		return false;
 	if (row->cfa.kind != CW_RULE_REG)
-		return true;
+		return !row->linked;
 	return row->cfa.reg != m->fp && !(row->go && row->cfa.reg == m->sp && row->cfa.offset > 8);
 }
 

@@ -114,7 +114,7 @@ expect "executed meanwhile: stacks that are not right and do not say so" "$(comp
 # was just entered, and what a signal interrupted is known by what the kernel put on the stack.
 bare() { # HOW
 	"$record" -o "$tmp/bare.cwc" --stack "$1" --exec "$workloads/no_tables" behind_bare bare_leaf handled in_context \
-		>"$tmp/bare.out" 2>"$tmp/bare.log" || fail "without tables: $(cat "$tmp/bare.log")"
+		behind_aligned >"$tmp/bare.out" 2>"$tmp/bare.log" || fail "without tables: $(cat "$tmp/bare.log")"
 	import bare
 }
 bare_stacks() { # FUNCTION WHERE
@@ -130,6 +130,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 				AND chain LIKE 'behind_bare < calls_bare < each_way < main < %'")" 3
 		expect "$how: stacks of assembly that was just entered" "$(bare_stacks bare_leaf "complete
 			AND chain LIKE 'bare_leaf < asks_leaf < each_way < main < %'")" 3
+		expect "$how: stacks through a function that aligns them" "$(bare_stacks behind_aligned "complete
+			AND chain LIKE 'behind_aligned < aligned < each_way < main < %'")" 3
 		expect "$how: stacks that makecontext made" "$(bare_stacks in_context "complete
 			AND chain LIKE 'in_context < context_main < %' AND frame_count = 3")" 3
 	done

@@ -243,6 +243,24 @@ static void nobody_called_it(void **state)
 	assert_true(found.broken && !found.complete);
 }
 
+/* A function that aligns its stack: its rules need an expression, and the frames are linked. */
+static void aligned_stacks_are_linked(void **state)
+{
+	const uint64_t fp[] = {0x401010, 0x407041, 0x401041, 0x403051};
+	struct cw_stack_regs *end =
+		regs_of(2, 0x401041, STACK + 48, STACK + 48, STACK + 32, 6, tail_words);
+
+	(void)state;
+	of_go = by_sp;
+	of_go.cfa.kind = CW_RULE_EXPR;
+	assert_true(unwind(stack_of(0, 0, 4, fp), NULL, end));
+	assert_non_null(strstr(found.problem, "hides"));
+	of_go.linked = true;
+	assert_true(unwind(stack_of(0, 0, 4, fp), NULL, end));
+	expect_frames(4, fp);
+	assert_true(found.complete && !found.broken);
+}
+
 static void go_keeps_frame_pointers(void **state)
 {
 	const uint64_t fp[] = {0x407010, 0x407041, 0x407051};
@@ -363,12 +381,19 @@ static void hostile_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(joins_frame_pointers),    cmocka_unit_test(says_what_is_hidden),
-		cmocka_unit_test(gap_is_too_large),        cmocka_unit_test(false_frames_go),
-		cmocka_unit_test(code_without_rules),      cmocka_unit_test(falls_back),
-		cmocka_unit_test(may_hide_its_caller),     cmocka_unit_test(enters_without_rules),
-		cmocka_unit_test(go_keeps_frame_pointers), cmocka_unit_test(nobody_called_it),
-		cmocka_unit_test(begins_without_rules),    cmocka_unit_test(waits),
+		cmocka_unit_test(joins_frame_pointers),
+		cmocka_unit_test(says_what_is_hidden),
+		cmocka_unit_test(gap_is_too_large),
+		cmocka_unit_test(false_frames_go),
+		cmocka_unit_test(code_without_rules),
+		cmocka_unit_test(falls_back),
+		cmocka_unit_test(may_hide_its_caller),
+		cmocka_unit_test(enters_without_rules),
+		cmocka_unit_test(go_keeps_frame_pointers),
+		cmocka_unit_test(nobody_called_it),
+		cmocka_unit_test(aligned_stacks_are_linked),
+		cmocka_unit_test(begins_without_rules),
+		cmocka_unit_test(waits),
 		cmocka_unit_test(hostile_records),
 	};
 

@@ -3,8 +3,9 @@
  * Code that unwind information says nothing about, as assembly and the C library of some systems
  * have it: between two functions, on top, and behind a signal handler. It keeps no frame pointer.
  * And a stack that begins with the address of a function that nobody calls, as makecontext makes
- * it.
+ * it, and a function that aligns its stack, for which GCC writes rules of its own.
  */
+#include <alloca.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -104,8 +105,24 @@ NOINLINE void begins_context(void)
 	swapcontext(&here, &there);
 }
 
+NOINLINE void behind_aligned(const char *a, const char *b)
+{
+	count += a < b;
+}
+
+NOINLINE void aligned(long n)
+{
+	char large[256] __attribute__((aligned(64)));
+	char *more = alloca(n * 16 + 16);
+
+	large[n] = more[n] = 0;
+	behind_aligned(large, more);
+	count++;
+}
+
 NOINLINE void each_way(void)
 {
+	aligned(count & 7);
 	begins_context();
 	through_bare();
 	asks_leaf();
