@@ -76,10 +76,10 @@ static void *waiting_main(void *arg)
 {
 	uint64_t *end = arg;
 
-	while (truth_now() < *end && !atomic_load(&workload_stop)) {
+	do { /* once at least, however late it gets a CPU */
 		call_calm();
 		workload_sleep_us(1000000 / rate);
-	}
+	} while (truth_now() < *end && !atomic_load(&workload_stop));
 	atomic_fetch_add(&counts->threads, 1);
 	return NULL;
 }
