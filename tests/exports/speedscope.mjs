@@ -16,8 +16,8 @@ page.on('pageerror', e => errors.push(String(e)));
 fs.writeFileSync(file + '.js', `speedscope.loadFileFromBase64(${JSON.stringify(path.basename(file))}, "${fs.readFileSync(file).toString('base64')}")`);
 await page.goto('file://' + path.resolve(modules, 'node_modules/speedscope/dist/release/index.html') +
 	'#localProfilePath=' + path.resolve(file + '.js'));
-await page.getByText('Sandwich').first().click({ timeout: 20000 });
-await page.waitForFunction(() => [...document.querySelectorAll('td')].some(d => d.textContent.includes('%')), null, { timeout: 20000 });
+await page.getByText('Sandwich').first().click({ timeout: 60000 });
+await page.waitForFunction(() => [...document.querySelectorAll('td')].some(d => d.textContent.includes('%')), null, { timeout: 60000 });
 const rows = await page.$$eval('table tr', list => list.map(r => [...r.querySelectorAll('td')].map(d => d.innerText.trim()).join('\t')).filter(x => x.includes('%')));
 if (process.env.SHOT) await page.screenshot({ path: process.env.SHOT });
 await browser.close();
