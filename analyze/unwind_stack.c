@@ -227,7 +227,7 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 			through_signal(w, sp, step == CW_UNWIND_CALLER ? regs : NULL);
 		break;
 	case CW_CODE_NONE:
-		if (w->by_hand + 2 == (int)w->out->n) {
+		if (w->by_hand > -2 && w->by_hand + 2 == (int)w->out->n) {
 			w->out->n--;
 			w->out->complete = true;
 			return false;

@@ -360,7 +360,7 @@ static void hostile_records(void **state)
 		for (unsigned i = 0; i < 64; i++) {
 			uint64_t random = random_next(&seed);
 
-			words[i] = random >> 40 & 1   ? 0x400000 + (random >> 50)
+			words[i] = random >> 40 & 1   ? 0x400000 + (random >> 48)
 				   : random >> 41 & 1 ? STACK + (random >> 54)
 						      : random;
 		}
@@ -370,6 +370,8 @@ static void hostile_records(void **state)
 				STACK + words[14] % 64 * 8, STACK, words[15] % 64, words);
 		end = regs_of(1, words[16], words[17], words[18], STACK, words[19] % 64, words);
 		end->frame = (uint32_t)words[20] % 12;
+		if (words[24] & 1 && end->frame < 8)
+			end->regs[16] = frames[end->frame];
 		begin->known ^= words[21] & BIT(6);
 		begin->wanted = (uint32_t)words[22];
 		unwind(s, words[23] & 1 ? begin : NULL, words[23] & 2 ? end : NULL);
