@@ -8,6 +8,7 @@
 #include <string.h>
 #include "hash.h"
 #include "symbol_links.h"
+#include "unwind_go.h"
 #include "unwind_modules.h"
 
 static const char useless[] = "no unwind information that can be used";
@@ -21,6 +22,7 @@ struct module {
 	char *tried;        /* what did not serve, or NULL */
 	bool searched;      /* for a file */
 	bool offered;       /* something was embedded that did not serve */
+	struct cw_go *go;   /* NULL none */
 	bool frames;        /* its functions keep frame pointers, whatever it is made of */
 	char *path;         /* NULL: no record described it */
 	char build_id[2 * sizeof(((struct cw_module *)0)->build_id) + 1];
@@ -56,6 +58,7 @@ void cw_unwind_modules_free(struct cw_unwind_modules *u)
 		free(m->from);
 		free(m->tried);
 		free(m->path);
+		free(m->go);
 		free(m);
 	}
 	cw_htab_free(&u->by_id);
@@ -111,6 +114,8 @@ static bool take(struct cw_unwind_modules *u, struct module *m, struct cw_elf *e
 	if (!elf)
 		return false;
 	m->frames |= cw_cfi_is_go(elf);
+	if (!m->go)
+		m->go = cw_go_new(elf);
 	m->from = cw_strndup(from, strlen(from));
 	snprintf(m->offered_id, sizeof(m->offered_id), "%s", cw_elf_build_id(elf));
 	cfi = cw_cfi_new(elf);
@@ -232,6 +237,7 @@ uint64_t cw_unwind_process_places(const struct cw_unwind_process *p, const uint6
 static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **row)
 {
 	struct cw_unwind_process *p = arg;
+	enum cw_code_info at;
 	struct module *m;
 	uint32_t id;
 	uint64_t offset;
@@ -248,6 +254,9 @@ static enum cw_code_info find(void *arg, uint64_t pc, const struct cw_rules **ro
 		if (!m->searched)
 			search(p->modules, m);
 	}
+	at = cw_go_find(m->go, offset);
+	if (at != CW_CODE_NONE)
+		return at;
 	if (m->cfi)
 		*row = cw_cfi_rules(m->cfi, offset);
 	if (*row && (*row)->found)

@@ -19,6 +19,7 @@ static const char fp_lost[] = "the frame pointer leads nowhere";
 static const char other_stack[] =
 	"the handler ran on an alternate signal stack, and only that was saved";
 static const char hidden[] = "a function without frame pointers hides its caller";
+static const char switched[] = "its caller is on another stack";
 static const char may_hide[] = "code without unwind information may hide its caller";
 
 /* More than any processor state that the kernel puts on a stack between a handler and what it
@@ -235,6 +236,13 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 		w->out->broken = true;
 		w->out->problem = no_code;
 		return false;
+	case CW_CODE_BEGINS:
+		w->out->complete = true;
+		return false;
+	case CW_CODE_SWITCHES:
+		w->out->broken = true;
+		w->out->problem = switched;
+		return false;
 	default:
 		if (began(w, mem, regs)) {
 			w->out->complete = true;
@@ -319,9 +327,10 @@ static bool hides_caller(struct walk *w, unsigned i)
 {
 	const struct cw_machine *m = w->src->machine;
 	const struct cw_rules *row;
+	enum cw_code_info info = find(w, w->out->pc[i], w->out->exact[i], &row);
 
-	if (find(w, w->out->pc[i], w->out->exact[i], &row) != CW_CODE_RULES)
-		return false;
+	if (info != CW_CODE_RULES)
+		return info == CW_CODE_SWITCHES;
 	if (row->cfa.kind != CW_RULE_REG)
 		return !row->linked;
 	return row->cfa.reg != m->fp && !(row->go && row->cfa.reg == m->sp && row->cfa.offset > 8);
@@ -339,6 +348,13 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 
 	while (out->n > first + 1 && find(w, out->pc[out->n - 1], false, &row) == CW_CODE_NONE) {
 		out->n--;
+		out->truncated = false;
+		out->problem = NULL;
+	}
+	for (unsigned i = first; i + 1 < out->n; i++) {
+		if (find(w, out->pc[i], out->exact[i], &row) != CW_CODE_BEGINS)
+			continue;
+		out->n = i + 1;
 		out->truncated = false;
 		out->problem = NULL;
 	}
@@ -428,12 +444,16 @@ static void judge(struct walk *w, const struct cw_stack *s)
 		out->problem = no_fp;
 		return;
 	}
-	if (s->flags & CW_STACK_FP_END && out->n)
+	if (out->n)
 		last = find(w, out->pc[out->n - 1], out->n == 1, &row);
-	out->complete = last == CW_CODE_FRAMES || (last == CW_CODE_RULES && row->go);
+	out->complete = last == CW_CODE_BEGINS ||
+			(s->flags & CW_STACK_FP_END &&
+			 (last == CW_CODE_FRAMES || (last == CW_CODE_RULES && row->go)));
 	out->broken = !out->complete;
 	if (out->broken)
-		out->problem = last == CW_CODE_NO_RULES ? no_rules : fp_lost;
+		out->problem = last == CW_CODE_SWITCHES                                 ? switched
+			       : last == CW_CODE_NO_RULES && s->flags & CW_STACK_FP_END ? no_rules
+											: fp_lost;
 }
 
 /* A stack is not whole where a frame was taken that only may be the next one. */

@@ -15,6 +15,8 @@ enum cw_code_info {
 	CW_CODE_RULES,    /* *row is set */
 	CW_CODE_NO_RULES, /* its module has no unwind information for it */
 	CW_CODE_FRAMES,   /* the same, but all of the module's functions keep frame pointers */
+	CW_CODE_BEGINS,   /* a stack begins with this function, whatever lies above it */
+	CW_CODE_SWITCHES, /* it was called on another stack */
 	CW_CODE_NONE,     /* no code is mapped there */
 	CW_CODE_LATER     /* its mapping or its module's unwind information may still come */
 };

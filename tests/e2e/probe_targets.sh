@@ -288,6 +288,11 @@ END_GO
 				tail -n 1 | tr -d '\r')" 40,40,4,4
 		done
 		[ -z "$strip" ] || continue
+		# What the runtime does on a thread's own stack does not go on in words that are left over there.
+		expect "Go: threads that wait, and what they are said to be called by" "$("$analyze" sql go.cwc --no-cache --format csv \
+			"SELECT count(*) > 0, coalesce(sum(function = 'runtime.mcall' AND depth < frame_count - 1
+				OR function LIKE 'runtime.systemstack%' AND complete), 0) FROM callstack JOIN stack USING(stack_id)
+			WHERE kind = 'user' AND function LIKE 'runtime.%'" | tail -n 1 | tr -d '\r')" 1,0
 		refuses real ./real main.work 'is a Go program'
 	done
 fi

@@ -15,8 +15,8 @@ static struct cw_rules of_go;
 /*
  * Code by address: 0x401xxx keeps frame pointers, 0x402xxx does not, 0x403xxx begins threads,
  * 0x404xxx has no rules, 0x405xxx may still get some, 0x406xxx has none and keeps frame pointers,
- * 0x407xxx is Go's. 0x408xxx has no rules, and 0x409000 is where a function begins. Nothing else is
- * mapped.
+ * 0x407xxx is Go's. 0x408xxx has no rules, and 0x409000 is where a function begins. With
+ * 0x40axxx stacks begin, and 0x40bxxx has its caller on another one. Nothing else is mapped.
  */
 static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_rules **rules)
 {
@@ -42,6 +42,10 @@ static enum cw_code_info find_made_up(void *arg, uint64_t pc, const struct cw_ru
 		return CW_CODE_LATER;
 	case 0x406:
 		return CW_CODE_FRAMES;
+	case 0x40a:
+		return CW_CODE_BEGINS;
+	case 0x40b:
+		return CW_CODE_SWITCHES;
 	case 0x407:
 		*rules = &of_go;
 		return CW_CODE_RULES;
@@ -261,6 +265,35 @@ static void aligned_stacks_are_linked(void **state)
 	assert_true(found.complete && !found.broken);
 }
 
+/* Functions that go on on the stack of a thread: what lies above them is left over. */
+static void left_over_words_are_no_frames(void **state)
+{
+	uint64_t words[] = {0, 0x402021, 0, 0x40a001, 0, 0x402051, 0, 0};
+	uint64_t fp[] = {0x402010, 0x40a001, 0x402051}, all[] = {0x402010, 0x402021, 0x40a001};
+	struct cw_stack_regs *r = regs_of(0, 0x402010, STACK, 1, STACK, 8, words);
+
+	(void)state;
+	assert_true(unwind(stack_of(CW_STACK_DWARF, 0, 1, fp), r, NULL));
+	expect_frames(3, all);
+	assert_true(found.complete && !found.broken);
+	fp[0] = 0x401010;
+	assert_true(unwind(stack_of(0, 0, 3, fp), NULL, NULL));
+	expect_frames(2, fp);
+	assert_true(found.complete && !found.broken);
+	/* Called from another stack. */
+	all[2] = 0x40b001;
+	memcpy(&r->memory[3 * 8], &all[2], 8);
+	fp[0] = 0x402010;
+	assert_true(unwind(stack_of(CW_STACK_DWARF, 0, 1, fp), r, NULL));
+	expect_frames(3, all);
+	assert_true(found.broken && !found.complete);
+	assert_non_null(strstr(found.problem, "another stack"));
+	fp[0] = 0x401010;
+	fp[1] = 0x40b001;
+	assert_true(unwind(stack_of(CW_STACK_FP_END, 0, 3, fp), NULL, NULL));
+	assert_true(found.broken && !found.complete);
+}
+
 static void go_keeps_frame_pointers(void **state)
 {
 	const uint64_t fp[] = {0x407010, 0x407041, 0x407051};
@@ -394,6 +427,7 @@ int main(void)
 		cmocka_unit_test(go_keeps_frame_pointers),
 		cmocka_unit_test(nobody_called_it),
 		cmocka_unit_test(aligned_stacks_are_linked),
+		cmocka_unit_test(left_over_words_are_no_frames),
 		cmocka_unit_test(begins_without_rules),
 		cmocka_unit_test(waits),
 		cmocka_unit_test(hostile_records),
