@@ -15,6 +15,8 @@ done
 setsid env --default-signal=INT tests/demo_async "$build" >"$tmp/out" 2>"$tmp/err" &
 demo=$!
 pids+=($demo)
+# All of it, when this is ended before.
+trap 'kill -KILL -- -$demo 2>/dev/null; cleanup' EXIT
 wait_for grep -q '^chain 20 ' "$tmp/out"
 target=$(sed -n 's/^\$ callweave-record -p \([0-9]*\) .*/\1/p' "$tmp/out")
 kill -INT -- -$demo
@@ -22,6 +24,7 @@ wait $demo
 forget $demo
 target_ended() { [ ! -d "/proc/$target" ]; }
 wait_for target_ended || fail "the workload goes on after Ctrl-C"
+trap cleanup EXIT
 grep -q '^ended .*stopped by a signal' "$tmp/out" || fail "no end: $(tail -n 5 "$tmp/out")"
 grep -q '^async hop 1 submit_storage_task -> write_result ' "$tmp/out" || fail "no hops"
 grep -q ' queue snapshot 0' "$tmp/out" || fail "no queue snapshot"
