@@ -47,13 +47,11 @@ static enum cw_code_info known(const char *name)
 
 static void add(struct cw_go *go, Elf *elf, const GElf_Sym *sym, enum cw_code_info info)
 {
-	size_t n = 0;
 	GElf_Phdr ph;
 
-	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n && go->n < MOST; i++) {
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    sym->st_value - ph.p_vaddr >= ph.p_filesz)
+	/* As many as there are: the file may claim to have more. */
+	for (int i = 0; go->n < MOST && gelf_getphdr(elf, i, &ph); i++) {
+		if (ph.p_type != PT_LOAD || sym->st_value - ph.p_vaddr >= ph.p_filesz)
 			continue;
 		go->places[go->n].from = sym->st_value - ph.p_vaddr + ph.p_offset;
 		go->places[go->n].to = go->places[go->n].from + sym->st_size;
