@@ -431,7 +431,7 @@ static void judge(struct walk *w, const struct cw_stack *s)
 {
 	struct cw_unwound *out = w->out;
 	enum cw_code_info last = CW_CODE_NONE;
-	const struct cw_rules *row;
+	const struct cw_rules *row = NULL;
 
 	if (w->hidden >= 0) {
 		out->complete = false;
@@ -448,7 +448,7 @@ static void judge(struct walk *w, const struct cw_stack *s)
 		last = find(w, out->pc[out->n - 1], out->n == 1, &row);
 	out->complete = last == CW_CODE_BEGINS ||
 			(s->flags & CW_STACK_FP_END &&
-			 (last == CW_CODE_FRAMES || (last == CW_CODE_RULES && row->go)));
+			 (last == CW_CODE_FRAMES || (last == CW_CODE_RULES && row && row->go)));
 	out->broken = !out->complete;
 	if (out->broken)
 		out->problem = last == CW_CODE_SWITCHES                                 ? switched
