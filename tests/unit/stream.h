@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o */
-/* LINK: analyze/unwind_modules.o analyze/unwind_go.o analyze/symbol_sources.o analyze/symbolize_elf.o */
+/* LINK: analyze/unwind.o analyze/unwind_cfi.o analyze/unwind_stack.o analyze/unwind_go.o */
+/* LINK: analyze/unwind_modules.o analyze/symbol_sources.o analyze/symbolize_elf.o */
 /* LINK: analyze/plain_debug.o analyze/cfi_check.o analyze/frame_ids.o analyze/stack_parts.o */
 /* LINK: analyze/symbolize_table.o analyze/symbol_links.o analyze/debuginfod.o */
 /* LINK: analyze/hash.o analyze/distinct.o analyze/rows.o analyze/sort.o analyze/passes.o */
