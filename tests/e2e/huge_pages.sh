@@ -12,7 +12,12 @@ trap 'echo "$had" >"$pages/nr_hugepages"; cleanup' EXIT
 [ "$(<"$pages/free_hugepages")" -ge 4 ] || skip "needs 4 huge pages, and memory is too scattered to get them"
 
 cp "$build/workloads/text_mover" "$tmp/maker"
-moved_text_is_named "before back huge" "during back huge" "before over huge" "during over huge"
+moved_text_is_named "before back huge" "during back huge"
+if "$tmp/maker" can over huge; then
+	moved_text_is_named "before over huge" "during over huge"
+else
+	note "the kernel moves no huge pages"
+fi
 
 cp "$build/workloads/code_maker" "$tmp/maker"
 record_maker huge -- huge

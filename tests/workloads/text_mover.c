@@ -4,6 +4,7 @@
  * text_mover before|during|last back|over [memory|memfd|huge]. back: other memory is put in the
  * text's place, and the text copied back; over: it is copied elsewhere, and that moved over it.
  * Prints its PID and goes on when it gets a line; moves before that, after it, or after its calls.
+ * text_mover can over [KIND] moves other memory: exit status 1 where the kernel does not.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,12 +52,27 @@ static void copy_back(char *from)
 	mprotect(from, SIZE, PROT_READ | PROT_EXEC);
 }
 
+/* Room to lie on a boundary of huge pages, which those that are given out as such do. */
+static char *aligned_room(void)
+{
+	char *at = mmap(NULL, 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return (char *)(((unsigned long)at + SIZE - 1) & -SIZE);
+}
+
+/* Before 5.16 the kernel moves no huge pages, and has unmapped by then what lay there. */
+static bool can_move(void)
+{
+	char *from = aligned_room(), *to = aligned_room();
+
+	return mmap(from, SIZE, PROT_READ | PROT_WRITE, how | MAP_FIXED, fd, 0) == from &&
+	       mremap(from, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+}
+
 static void move_over(char *from)
 {
-	/* Room to lie on a boundary of huge pages, which those that are given out as such do. */
-	char *to = mmap(NULL, 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *to = aligned_room();
 
-	to = (char *)(((unsigned long)to + SIZE - 1) & -SIZE);
 	mmap(to, SIZE, PROT_READ | PROT_WRITE, how | MAP_FIXED, fd, 0);
 	madvise(to, SIZE, MADV_HUGEPAGE);
 	memcpy(to, from, SIZE);
@@ -96,6 +112,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "say when and how to move the text\n");
 		return 1;
 	}
+	if (!strcmp(argv[1], "can"))
+		return !can_move();
 	if (!strcmp(argv[1], "before"))
 		move_text(over);
 	printf("PID %d\n", getpid());
