@@ -47,8 +47,7 @@ struct walk {
 	int hidden;      /* index in out of a frame that hides the next one; -1 none */
 	int unsure;      /* index in out of a frame that may hide the next one; -1 none */
 	uint64_t caller; /* of the function that was just entered; 0 unknown */
-	int by_hand; /* index in out of a frame that nobody called, but that is returned to; -2 none
-		      */
+	int by_hand; /* frames of out with one that is returned to, but nobody called; -1 none */
 	bool later;
 	bool other; /* a signal was handled on another stack than the one it came on */
 };
@@ -206,7 +205,7 @@ static bool returned_to(struct walk *w, struct cw_regs *regs, const struct cw_ru
 		return false;
 	regs->exact = true;
 	out->exact[out->n - 1] = true;
-	w->by_hand = (int)out->n - 1;
+	w->by_hand = (int)out->n;
 	return true;
 }
 
@@ -228,7 +227,7 @@ static bool step(struct walk *w, const struct cw_saved *mem, struct cw_regs *reg
 			through_signal(w, sp, step == CW_UNWIND_CALLER ? regs : NULL);
 		break;
 	case CW_CODE_NONE:
-		if (w->by_hand > -2 && w->by_hand + 2 == (int)w->out->n) {
+		if (w->by_hand >= 0 && w->by_hand + 1 == (int)w->out->n) {
 			w->out->n--;
 			w->out->complete = true;
 			return false;
@@ -379,7 +378,7 @@ static void check_chain(struct walk *w, unsigned first, bool entry)
 static void to_end(struct walk *w, const struct cw_stack_regs *end)
 {
 	struct cw_unwound *out = w->out, tail;
-	struct walk t = {.src = w->src, .out = &tail, .hidden = -1, .unsure = -1, .by_hand = -2};
+	struct walk t = {.src = w->src, .out = &tail, .hidden = -1, .unsure = -1, .by_hand = -1};
 	struct cw_saved mem = memory_of(end);
 	struct cw_regs regs = regs_of(end, w->src->machine, false);
 	int from = (int)(end->frame + w->chain.shift) + w->base;
@@ -390,7 +389,7 @@ static void to_end(struct walk *w, const struct cw_stack_regs *end)
 		return;
 	start(&tail);
 	regs.exact = out->exact[from];
-	t.by_hand = regs.exact && from ? -1 : -2;
+	t.by_hand = regs.exact && from ? 0 : -1;
 	while (tail.n + (unsigned)from + 1 < CW_MAX_UNWOUND && step(&t, &mem, &regs))
 		add(&tail, regs.pc, regs.exact);
 	w->later |= t.later;
@@ -478,7 +477,7 @@ bool cw_unwind_stack(const struct cw_unwind_source *src, const struct cw_stack *
 		     const struct cw_stack_regs *begin, const struct cw_stack_regs *end,
 		     struct cw_unwound *out)
 {
-	struct walk w = {.src = src, .out = out, .hidden = -1, .unsure = -1, .by_hand = -2};
+	struct walk w = {.src = src, .out = out, .hidden = -1, .unsure = -1, .by_hand = -1};
 	bool entry = s->flags & CW_STACK_ENTRY, gap, unknown;
 
 	start(out);
