@@ -17,7 +17,7 @@ struct {
 	__type(value, struct cw_guard);
 } probe_guard SEC(".maps");
 
-/* While many of a probe's stacks are odd: how many each process had, by cw_guard_key. */
+/* While many of a probe's stacks are odd: how many each process had, by its seed and the probe. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, CW_MAX_PROCS);
@@ -95,15 +95,10 @@ static __always_inline struct cw_tstate *cw_current_traced(struct task_struct *t
 	return cw_thread_add(task, pid, tid);
 }
 
-static __always_inline __u64 cw_guard_key(__u64 seed, __u32 probe)
-{
-	return seed ^ (__u64)probe * 0x9e3779b97f4a7c15ull;
-}
-
 /* Is this one of the first stacks of a process? The recorder may not know yet where its code is. */
 static __always_inline bool cw_first_stacks(__u64 seed, __u32 probe)
 {
-	__u64 key = cw_guard_key(seed, probe);
+	__u64 key = seed ^ (__u64)probe * 0x9e3779b97f4a7c15ull;
 	__u32 *n = bpf_map_lookup_elem(&probe_first, &key), one = 1;
 
 	if (!n) {

@@ -31,8 +31,7 @@ struct {
 /*
  * Put back the addresses that return probes replaced by their trampoline's. Pending returns are
  * kept innermost first, with the place of the address: those of functions that keep no frame
- * pointer are on no frame. Tail calls share a place, and all but the last have the trampoline's
- * address there.
+ * pointer are on no frame. Tail calls share a place, and each has the address that was there first.
  */
 __noinline int cw_true_returns(__u32 slot)
 {
