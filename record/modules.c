@@ -137,6 +137,17 @@ static int write_map(struct cw_modules *m, const struct cw_proc *p, const struct
 	return cw_writer_append(m->w, &rec.h);
 }
 
+/* What p has in addition; nothing when it has that. */
+static int add_map(struct cw_modules *m, struct cw_proc *p, const struct cw_map_entry *e)
+{
+	int rc = cw_proc_add_map(p, e);
+
+	if (rc <= 0)
+		return rc;
+	tell_text(m, p->pid, e->start, e->end);
+	return write_map(m, p, e, 0);
+}
+
 /* Memory that a child has from its parent stays its parent's: that is whose perf map names it. */
 static uint32_t memory_module(struct cw_modules *m, const struct cw_proc *p,
 			      const struct cw_mapped_file *f, uint64_t ts)
@@ -154,8 +165,6 @@ static uint32_t memory_module(struct cw_modules *m, const struct cw_proc *p,
 static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapped_file *f,
 		   struct cw_map_entry *e)
 {
-	int rc;
-
 	if (cw_moved_find(m->modtab, p, f, e) ||
 	    ((e->flags & CW_MAP_PROC) && cw_moved_deduce(m->modtab, &m->missing, p, f, e))) {
 		/* e says it all */
@@ -172,11 +181,7 @@ static int put_map(struct cw_modules *m, struct cw_proc *p, const struct cw_mapp
 		return cw_writer_error(m->w) ? cw_writer_error(m->w) : -ENOMEM;
 	e->start = f->start;
 	e->end = f->end;
-	rc = cw_proc_add_map(p, e);
-	if (rc <= 0)
-		return rc;
-	tell_text(m, p->pid, e->start, e->end);
-	return write_map(m, p, e, 0);
+	return add_map(m, p, e);
 }
 
 static int put_proc_map(void *arg, const struct cw_mapped_file *f, uint64_t pgoff, uint32_t prot)
@@ -552,7 +557,7 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 	if (!from)
 		return 0;
 	to->whole = from->whole && from->executed <= ts;
-	for (i = 0; rc >= 0 && i < from->nmaps; i++) {
+	for (i = 0; !rc && i < from->nmaps; i++) {
 		struct cw_map_entry e = from->maps[i];
 
 		/* Of what was there before, /proc does not say since when. */
@@ -560,13 +565,9 @@ int cw_modules_fork(struct cw_modules *m, uint32_t parent, uint32_t child, uint6
 			continue;
 		e.ts = ts;
 		e.cpu = CW_CPU_NONE; /* behind the record of the fork, at the same time */
-		rc = cw_proc_add_map(to, &e);
-		if (rc <= 0)
-			continue;
-		tell_text(m, child, e.start, e.end);
-		rc = write_map(m, to, &e, 0);
+		rc = add_map(m, to, &e);
 	}
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 void cw_modules_forget(struct cw_modules *m, uint32_t pid)
