@@ -61,6 +61,7 @@ static __attribute__((noinline)) void plain(void)
 
 static char *image;
 static size_t image_size;
+static long peak_before;
 
 static long peak_kib(void)
 {
@@ -106,6 +107,12 @@ static struct cw_cfi *open_image(void)
 	return cw_cfi_new(elf);
 }
 
+static void close_image(struct cw_cfi *c)
+{
+	cw_cfi_free(c);
+	assert_true(peak_kib() - peak_before < PEAK_KIB);
+}
+
 /* Give a section of the image another name, which is as long. */
 static void rename_section(const char *name, const char *other)
 {
@@ -135,6 +142,7 @@ static int setup(void **state)
 {
 	(void)state;
 	read_image();
+	peak_before = peak_kib();
 	return 0;
 }
 
@@ -151,7 +159,6 @@ static int teardown(void **state)
 static void by_the_table(void **state)
 {
 	struct cw_cfi *c = open_image();
-	long before = peak_kib();
 
 	(void)state;
 	assert_true(cw_cfi_any(c));
@@ -163,37 +170,32 @@ static void by_the_table(void **state)
 	assert_false(has_rules(c, remembers_a_million));
 	assert_true(has_rules(c, remembers_and_restores));
 	assert_true(has_rules(c, plain));
-	cw_cfi_free(c);
-	assert_true(peak_kib() - before < PEAK_KIB);
+	close_image(c);
 }
 
 /* Entry after entry is read, so that any of them may run. */
 static void without_a_table(void **state)
 {
 	struct cw_cfi *c;
-	long before = peak_kib();
 
 	(void)state;
 	rename_section(".eh_frame_hdr", ".eh_frame_xxx");
 	c = open_image();
 	assert_false(cw_cfi_any(c));
 	assert_false(has_rules(c, register_of_134_million));
-	cw_cfi_free(c);
-	assert_true(peak_kib() - before < PEAK_KIB);
+	close_image(c);
 }
 
 static void debug_frame_alone(void **state)
 {
 	struct cw_cfi *c;
-	long before = peak_kib();
 
 	(void)state;
 	rename_section(".eh_frame", ".eh_other");
 	c = open_image();
 	assert_false(has_rules(c, register_of_134_million));
 	assert_false(has_rules(c, remembers_a_million));
-	cw_cfi_free(c);
-	assert_true(peak_kib() - before < PEAK_KIB);
+	close_image(c);
 }
 
 /* Without section headers the program headers lead to the table. */
@@ -208,7 +210,7 @@ static void by_segments(void **state)
 	assert_true(has_rules(c, plain));
 	assert_true(has_rules(c, register_2047));
 	assert_false(has_rules(c, register_2048));
-	cw_cfi_free(c);
+	close_image(c);
 }
 
 int main(void)
