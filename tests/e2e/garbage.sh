@@ -17,11 +17,13 @@ cat >"$tmp/garbage.c" <<'END'
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 __attribute__((noipa)) void handle(uint64_t n) { __asm__ volatile("" :: "r"(n)); }
 __attribute__((noipa)) void sane(uint64_t n) { __asm__ volatile("" :: "r"(n)); }
-static char data[1 << 20];
+#define SIZE (1ul << 20)
+static char own_data[SIZE], *data = own_data;
 /* Calls handle with a frame pointer that leads to a made-up return address: of data. */
 void odd_caller(uint64_t n, void *frame);
 __asm__(".text\n.globl odd_caller\n.type odd_caller, @function\n"
@@ -49,7 +51,7 @@ __attribute__((noipa)) static void work(uint64_t first, uint64_t calls)
 	for (uint64_t i = first; i < first + calls; i++) {
 		if (!(i % 200))
 			move_on(&all);
-		frame[1] = (uint64_t)data + i * 16 % sizeof(data);
+		frame[1] = (uint64_t)data + i * 16 % SIZE;
 		odd_caller(i, frame);
 		sane(i);
 	}
@@ -74,6 +76,12 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (argc == 2)
 		branch(atoi(argv[1]));
+	if (argc > 3) { /* waits for a word; its data are in other memory */
+		data = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		getchar();
+		work(0, calls);
+		return 0;
+	}
 	for (uint64_t i = 0; argc > 2 && i < (uint64_t)atoi(argv[1]); i++) {
 		pid_t child = fork();
 
@@ -134,4 +142,20 @@ expect "their outermost function of the program" "$(one "SELECT DISTINCT functio
 at_least "stacks of those that slept" "$(one "SELECT count(DISTINCT stack_id) FROM callstack JOIN ($of_branch) USING(stack_id) WHERE function LIKE '%nanosleep%'")" 2000
 expect "those of recursion that are the caller alone" "$(one "SELECT count(*) FROM stack JOIN ($of_branch) USING(stack_id) WHERE caller_only")" 0
 expect "the closing hint" "$(grep -c 'no frame pointers' "$tmp/log")" 0
+
+# Memory of its own, which only the recorder knows to be no code: it does when it begins with a process that runs.
+mkfifo "$tmp/in"
+"$tmp/garbage" 1 20000 mapped <"$tmp/in" >"$tmp/out" &
+target=$!
+pids+=($target)
+exec 5>"$tmp/in"
+wait_for grep -q PID "$tmp/out"
+start_recorder "$tmp/log" -p $target -o "$tmp/garbage.cwc" "$tmp/garbage:handle"
+echo go >&5
+exec 5>&-
+wait $target $recorder_pid
+forget $target $recorder_pid
+import garbage || finish
+expect "calls with frames in other memory" "$(one "SELECT count(*) FROM call WHERE function = 'handle'")" 20000
+at_most "stacks of those" "$(one "SELECT count(*) FROM ($stacks = 'handle')")" 600
 finish
